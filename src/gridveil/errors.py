@@ -1,0 +1,33 @@
+"""What can go wrong, one small class per cause, with the exit code that the command line gives it."""
+
+
+class GridveilError(Exception):
+    """Anything gridveil refuses to do. The message says what was wrong and what to do about it."""
+
+    exit_code = 1
+
+
+class UsageError(GridveilError):
+    """A setting is missing or makes no sense."""
+
+    exit_code = 2
+
+
+class InputError(GridveilError):
+    """A whole table, file or release cannot be read. Never raised for single bad rows."""
+
+    exit_code = 3
+
+
+class BudgetError(GridveilError):
+    """A measurement would take a pillar over the budget, or the budget itself is not allowed."""
+
+    exit_code = 4
+
+
+class MissingExtraError(UsageError):
+    """An optional dependency is not installed."""
+
+    def __init__(self, what: str, extra: str) -> None:
+        self.extra = extra
+        super().__init__(f"{what} needs an optional part: pip install 'gridveil[{extra}]'")

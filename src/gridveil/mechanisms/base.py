@@ -1,0 +1,27 @@
+"""What a mechanism is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol, runtime_checkable
+
+from gridveil.estimate import Estimate
+from gridveil.privacy.measure import Measure
+
+Progress = Callable[[str, float], None]
+"""Called with the name of a stage and the fraction of it that is done."""
+
+
+def silent(_stage: str, _done: float) -> None:
+    """Report progress to nobody."""
+
+
+@runtime_checkable
+class Mechanism(Protocol):
+    """A plan of measurements and a reconstruction. Its parameters are the fields of a frozen dataclass.
+
+    A mechanism whose field or property `train_steps` is positive may also measure that many steps before the window.
+    """
+
+    def release(self, measure: Measure, progress: Progress = silent) -> Estimate:
+        """Measure through the kernel's face and reconstruct the cube."""

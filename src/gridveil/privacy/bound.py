@@ -1,0 +1,39 @@
+"""The most one household may contribute to a window."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from gridveil.errors import UsageError
+
+# With every household's window total at most 2**36 Wh (69 GWh), int64 sums are exact for 2**27 households.
+LARGEST_WINDOW_BOUND = 2**36
+
+
+@dataclass(frozen=True)
+class Bound:
+    """Integer Wh: at most `step` in one step and `window` in the whole window.
+
+    Both are public numbers, or were paid for. A household's contribution `v` to a window is made to satisfy
+    `0 <= v_t <= step` and `sum_t v_t <= window` before anything is summed: cap each step, then, if the total
+    is still over, scale the whole series down and round it down.
+
+    >>> Bound(step=20_000, window=136_000).over(120, 100)
+    Bound(step=20000, window=113333)
+    """
+
+    step: int
+    window: int
+
+    def __post_init__(self) -> None:
+        """Refuse bounds that are not positive or whose arithmetic could leave int64."""
+        if self.step < 1 or self.window < 1:
+            msg = f"bounds of {self.step} and {self.window} Wh: both must be at least 1 Wh"
+            raise UsageError(msg)
+        if self.window > LARGEST_WINDOW_BOUND:
+            msg = f"window bound of {self.window} Wh: the largest supported is {LARGEST_WINDOW_BOUND} Wh"
+            raise UsageError(msg)
+
+    def over(self, steps: int, other: int) -> Bound:
+        """Return this bound of a window of `steps` steps, carried over to one of `other` steps pro rata."""
+        return Bound(self.step, max(1, self.window * other // steps))

@@ -1,0 +1,61 @@
+"""The kernel's face: what a mechanism is handed. It has no way to the source."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from gridveil.cube import Grid, Window
+from gridveil.privacy.bound import Bound
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """A noisy answer: one integer per label, with the scale of the discrete Laplace noise on each, Wh."""
+
+    values: NDArray[np.int64]
+    scales: NDArray[np.float64]
+
+
+class Sums(Protocol):
+    """See `Kernel.sums`."""
+
+    def __call__(
+        self,
+        labels: ArrayLike,
+        epsilon: float,
+        *,
+        window: Window | None = None,
+        bound: Bound | None = None,
+        relative: ArrayLike | None = None,
+        sequential: bool = False,
+    ) -> Measurement:
+        """Noisy sums of the cube over labels."""
+
+
+class HouseholdTotals(Protocol):
+    """See `Kernel.household_totals`."""
+
+    def __call__(self, edges: ArrayLike, epsilon: float, *, window: Window | None = None) -> Measurement:
+        """Noisy histogram of households' window totals."""
+
+
+@dataclass(frozen=True)
+class Measure:
+    """Everything a mechanism may know and ask: public facts, and measurements that are paid for.
+
+    `epsilon` is the whole budget; `remaining()` is what the worst-off pillar has left. `window` and `bound`
+    are the published window and its bound; `window.before(n)` is a training window, if the source has it.
+    """
+
+    grid: Grid
+    window: Window
+    bound: Bound
+    epsilon: float
+    sums: Sums
+    household_totals: HouseholdTotals
+    remaining: Callable[[], float]

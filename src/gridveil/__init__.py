@@ -1,0 +1,1 @@
+"""Publish household electricity consumption over space and time under differential privacy."""

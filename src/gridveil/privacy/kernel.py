@@ -1,0 +1,224 @@
+"""The kernel: the only code that sees true values. It answers with noise, and adds up what that costs."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from gridveil.cube import Window
+from gridveil.errors import BudgetError, UsageError
+from gridveil.privacy.account import ROUNDING, Account, Weights, worst_loss
+from gridveil.privacy.bound import Bound
+from gridveil.privacy.budget import PureDP
+from gridveil.privacy.labels import as_labels, steps_per_label, sum_by_label
+from gridveil.privacy.measure import Measure, Measurement
+from gridveil.privacy.noise import LARGEST_SCALE, ExactLaplace, Noise
+from gridveil.privacy.source import Source
+
+
+@dataclass(frozen=True)
+class Record:
+    """One measurement, as the label tells it. All of it is public."""
+
+    kind: Literal["sums", "household_totals"]
+    answers: int
+    epsilon: float
+    window: Window
+    bound: Bound
+
+
+class Kernel:
+    """Holds the source, answers measurements, and refuses those that would overspend.
+
+    Guarantee: everything that leaves through `sums` and `household_totals` together is epsilon-differentially private
+    for adding or removing one household with its whole series in all windows and its place, `epsilon` being the
+    budget. Argument: a household is in one pillar and its contribution to each (window, bound) satisfies the bound,
+    so the loss of a transcript is at most the sum over accounts of their knapsack values in that pillar plus the
+    fixed charges (see `Account`, `household_totals`). Before each measurement that sum, rounded up, is compared with
+    the budget in every pillar; the decision depends on public numbers and earlier answers only. Charging precedes
+    answering: a measurement that fails half-way stays spent.
+    """
+
+    def __init__(
+        self, source: Source, window: Window, *, budget: PureDP, bound: Bound, noise: Noise | None = None
+    ) -> None:
+        self._source = source
+        self._noise = noise or ExactLaplace()
+        self._accounts: dict[tuple[Window, Bound], Account] = {}
+        self._losses: dict[tuple[Window, Bound], NDArray[np.float64]] = {}
+        self._cubes: dict[tuple[Window, Bound], NDArray[np.int64]] = {}
+        self._fixed = 0.0
+        self._records: list[Record] = []
+        self.window, self.bound, self.budget = window, bound, budget
+        self.private = self._noise.private
+
+    @property
+    def records(self) -> tuple[Record, ...]:
+        """What has been measured so far."""
+        return tuple(self._records)
+
+    @property
+    def spent(self) -> float:
+        """The loss of the worst-off pillar, rounded up."""
+        return self._spent(self._losses, self._fixed)
+
+    @property
+    def remaining(self) -> float:
+        """What the worst-off pillar has left, rounded down."""
+        left = self.budget.epsilon - Fraction(self.spent)
+        return max(0.0, math.nextafter(float(left), -math.inf))
+
+    def face(self) -> Measure:
+        """Return what a mechanism is handed: public facts and the measurements, no way to the source."""
+
+        def sums(labels: ArrayLike, epsilon: float, **options: Any) -> Measurement:  # noqa: ANN401  # as in Sums
+            return self.sums(labels, epsilon, **options)
+
+        def household_totals(edges: ArrayLike, epsilon: float, *, window: Window | None = None) -> Measurement:
+            return self.household_totals(edges, epsilon, window=window)
+
+        # Functions, not bound methods: those would carry the kernel, and with it the source, as an attribute.
+        return Measure(
+            grid=self._source.grid,
+            window=self.window,
+            bound=self.bound,
+            epsilon=math.nextafter(float(self.budget.epsilon), 0.0),
+            sums=sums,
+            household_totals=household_totals,
+            remaining=lambda: self.remaining,
+        )
+
+    def sums(
+        self,
+        labels: ArrayLike,
+        epsilon: float,
+        *,
+        window: Window | None = None,
+        bound: Bound | None = None,
+        relative: ArrayLike | None = None,
+        sequential: bool = False,
+    ) -> Measurement:
+        """Measure the sum of the cube over each label, with noise that costs `epsilon`.
+
+        labels: integers broadcastable to the cube (x, y, t); label `i` makes answer `i`, -1 is not measured.
+        window, bound: of the cube; by default the published window, and the given bound carried over to the window.
+        relative: how large the noise scales are relative to each other; equal by default.
+        sequential: charge every label by itself, as if a household could be at its worst in all labels at once
+            (the paper's Theorem 8). Valid, and never less noise than the joint calculation.
+
+        Guarantee: the scales are `s * relative` with `s` such that this measurement by itself costs `epsilon` in the
+        worst-off pillar: its own knapsack value, or the sum over labels `i` of
+        `max_p min(step * n_i(p), window) / b_i` (`n_i(p)`: steps of pillar `p` in label `i`) if `sequential`. The joint
+        loss of all measurements is what counts against the budget.
+        """
+        window, bound = window or self.window, self._bound_of(window, bound)
+        grid = self._source.grid
+        marks = as_labels(labels, (grid.nx, grid.ny, window.steps))
+        ratios = _relative(relative, marks)
+        _check_epsilon(epsilon)
+        unit: Weights = np.append(1 / ratios, 0.0)[marks]  # label -1 takes the appended weight 0
+        if sequential:
+            most = steps_per_label(marks, window.steps, len(ratios)).max(axis=(0, 1))
+            own = float((np.minimum(bound.step * most, bound.window) / ratios).sum())
+        else:
+            own = float(worst_loss(unit, window.steps, bound).max())
+        if own == 0:
+            msg = "all labels are -1: there is nothing to measure"
+            raise UsageError(msg)
+        factor = own * (1 + 3 * ROUNDING) / epsilon
+        scales = factor * ratios
+        _check_scales(scales)
+        if sequential:
+            self._charge(fixed=epsilon)
+        else:
+            self._charge(key=(window, bound), weights=unit / factor)
+        self._records.append(Record("sums", len(scales), epsilon, window, bound))
+        true = sum_by_label(self._cube(window, bound), marks, len(scales))
+        return Measurement(self._noise.add(true, scales), scales)
+
+    def household_totals(self, edges: ArrayLike, epsilon: float, *, window: Window | None = None) -> Measurement:
+        """Measure how many households have a window total in each bin, with noise that costs `epsilon`.
+
+        edges: increasing integers, Wh. Bin `i` is `[edges[i], edges[i+1])`, the last one is open; a total below the
+        first edge is in none. Steps are capped at the kernel's step bound first.
+
+        Guarantee: a household is in at most one bin, so one count moves by one: with scale `1 / epsilon` the loss is
+        `epsilon`, in every pillar, whatever else is measured (a fixed charge).
+        """
+        window = window or self.window
+        bins = np.asarray(edges, dtype=np.int64)
+        if bins.ndim != 1 or not len(bins) or (np.diff(bins) <= 0).any():
+            msg = "edges must be a list of increasing whole numbers of Wh"
+            raise UsageError(msg)
+        _check_epsilon(epsilon)
+        scales = np.full(len(bins), (1 + 3 * ROUNDING) / epsilon)
+        _check_scales(scales)
+        self._charge(fixed=epsilon)
+        self._records.append(Record("household_totals", len(bins), epsilon, window, self.bound))
+        true = self._source.count_totals(window, self.bound.step, bins)
+        return Measurement(self._noise.add(true, scales), scales)
+
+    def _bound_of(self, window: Window | None, bound: Bound | None) -> Bound:
+        if bound is not None:
+            return bound
+        if window is None or window == self.window:
+            return self.bound
+        return self.bound.over(self.window.steps, window.steps)
+
+    def _cube(self, window: Window, bound: Bound) -> NDArray[np.int64]:
+        if (window, bound) not in self._cubes:
+            self._cubes[window, bound] = self._source.bounded_cube(window, bound)
+        return self._cubes[window, bound]
+
+    def _charge(
+        self, key: tuple[Window, Bound] | None = None, weights: Weights | None = None, fixed: float = 0.0
+    ) -> None:
+        """Add a measurement to the accounts, or refuse it and change nothing."""
+        losses, total = self._losses, self._fixed + fixed / (1 + 2 * ROUNDING)
+        if key is not None and weights is not None:
+            account = self._accounts.get(key, Account(*key)).plus(weights)
+            losses = {**losses, key: account.loss()}
+        after = self._spent(losses, total)
+        if Fraction(after) > self.budget.epsilon:
+            budget = float(self.budget.epsilon)
+            msg = (
+                f"this measurement would take the worst-off pillar to epsilon {after:.6g} of {budget:g} "
+                f"(spent {self.spent:.6g}, remaining {self.remaining:.6g}, over by {after - budget:.3g}); it was not made"
+            )
+            raise BudgetError(msg)
+        self._losses, self._fixed = losses, total
+        if key is not None and weights is not None:
+            self._accounts[key] = account
+
+    @staticmethod
+    def _spent(losses: dict[tuple[Window, Bound], NDArray[np.float64]], fixed: float) -> float:
+        total = sum(losses.values(), np.zeros((1, 1)))
+        return float((total.max() + fixed) * (1 + ROUNDING))
+
+
+def _relative(relative: ArrayLike | None, marks: NDArray[np.int64]) -> NDArray[np.float64]:
+    count = int(marks.max()) + 1
+    if relative is None:
+        return np.ones(count)
+    ratios = np.asarray(relative, dtype=np.float64)
+    if ratios.ndim != 1 or len(ratios) < count or not (np.isfinite(ratios).all() and (ratios > 0).all()):
+        msg = f"relative scales: give one positive number for each of the {count} labels"
+        raise UsageError(msg)
+    return ratios
+
+
+def _check_epsilon(epsilon: float) -> None:
+    if not (math.isfinite(epsilon) and epsilon > 0):
+        msg = f"a measurement with epsilon {epsilon}: it must be a positive number"
+        raise BudgetError(msg)
+
+
+def _check_scales(scales: NDArray[np.float64]) -> None:
+    if scales.max() > LARGEST_SCALE:
+        msg = f"noise of scale {scales.max():.3g} Wh does not fit 64-bit integers: raise epsilon or lower the bounds"
+        raise BudgetError(msg)

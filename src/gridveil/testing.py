@@ -1,0 +1,144 @@
+"""For tests only: sources in memory, seeded noise, tapes. What these make is not private and is marked so."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from gridveil.cube import Grid, Window
+from gridveil.privacy.bound import Bound
+from gridveil.privacy.budget import PureDP
+from gridveil.privacy.kernel import Kernel
+from gridveil.privacy.measure import Measure, Measurement
+
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class ArraySource:
+    """A source from arrays: `cells` (household, 2) and `readings` (household, step), integer Wh.
+
+    Written apart from the ingested source, so that the two can be tested against each other.
+    """
+
+    grid: Grid
+    window: Window
+    cells: Ints
+    readings: Ints
+
+    def bounded_cube(self, window: Window, bound: Bound) -> Ints:
+        """Return the cube of a window under a bound."""
+        bounded = self.bounded(window, bound)
+        cube = np.zeros((self.grid.nx, self.grid.ny, window.steps), dtype=np.int64)
+        np.add.at(cube, (self.cells[:, 0], self.cells[:, 1]), bounded)
+        return cube
+
+    def count_totals(self, window: Window, step_bound: int, edges: Ints) -> Ints:
+        """Return the histogram of window totals."""
+        totals = np.minimum(self._part(window), step_bound).sum(axis=1)
+        bins = np.searchsorted(edges, totals, side="right") - 1
+        return np.bincount(bins[bins >= 0], minlength=len(edges)).astype(np.int64)
+
+    def bounded(self, window: Window, bound: Bound) -> Ints:
+        """Return every household's bounded contribution (household, step)."""
+        capped = np.minimum(self._part(window), bound.step)
+        totals = capped.sum(axis=1, keepdims=True)
+        return np.where(totals > bound.window, capped * bound.window // np.maximum(totals, 1), capped)
+
+    def without(self, household: int) -> ArraySource:
+        """Return the neighbour that lacks one household."""
+        keep = np.arange(len(self.cells)) != household
+        return ArraySource(self.grid, self.window, self.cells[keep], self.readings[keep])
+
+    def _part(self, window: Window) -> Ints:
+        first = (window.start - self.window.start) // self.window.step
+        return self.readings[:, first : first + window.steps]
+
+
+class SeededLaplace:
+    """Repeatable noise from a public seed: protects nothing."""
+
+    private = False
+
+    def __init__(self, seed: int) -> None:
+        self._random = np.random.default_rng(seed)
+
+    def add(self, values: Ints, scales: NDArray[np.float64]) -> Ints:
+        """Return the values with rounded Laplace noise."""
+        return values + np.rint(self._random.laplace(0.0, scales)).astype(np.int64)
+
+
+@dataclass
+class Tape:
+    """Remembers every noisy answer, and gives them out again whatever the true values are.
+
+    `Tape.of(noise)` records. `tape.replay()` stands for noise that was shifted by the difference of the true
+    answers: the noisy answers coincide. It fails if the number or scales of the questions differ.
+    """
+
+    private: bool = False
+    answers: list[tuple[Ints, NDArray[np.float64]]] = field(default_factory=list)
+    _inner: SeededLaplace | None = None
+    _left: Iterator[tuple[Ints, NDArray[np.float64]]] | None = None
+
+    @classmethod
+    def record(cls, seed: int) -> Tape:
+        """Return an empty tape that draws seeded noise."""
+        return cls(_inner=SeededLaplace(seed))
+
+    def replay(self) -> Tape:
+        """Return a tape that answers with what this one recorded."""
+        return Tape(answers=self.answers, _left=iter(self.answers))
+
+    def add(self, values: Ints, scales: NDArray[np.float64]) -> Ints:
+        """Record fresh noisy answers, or repeat the recorded ones."""
+        if self._inner is not None:
+            noisy = self._inner.add(values, scales)
+            self.answers.append((noisy, scales))
+            return noisy
+        if self._left is None:
+            msg = "an empty tape cannot be played"
+            raise RuntimeError(msg)
+        recorded, expected = next(self._left)
+        np.testing.assert_array_equal(scales, expected)
+        return recorded.copy()
+
+
+def replay_measure(tape: Tape, grid: Grid, window: Window, bound: Bound, epsilon: float) -> Measure:
+    """Return a kernel's face that plays a tape: there is no source in it at all."""
+    left = iter(tape.answers)
+
+    def sums(labels: ArrayLike, epsilon: float, **_: object) -> Measurement:
+        del labels, epsilon
+        return Measurement(*next(left))
+
+    def household_totals(edges: ArrayLike, epsilon: float, *, window: Window | None = None) -> Measurement:
+        del edges, epsilon, window
+        return Measurement(*next(left))
+
+    return Measure(grid, window, bound, epsilon, sums, household_totals, remaining=lambda: epsilon)
+
+
+def kernel_on(
+    readings: ArrayLike,
+    window: Window,
+    *,
+    epsilon: float | str,
+    bound: Bound,
+    seed: int | None = 0,
+    train_steps: int = 0,
+) -> Kernel:
+    """Return a kernel on an (x, y, t) cube of readings, one household per cell; `seed=None` draws real noise.
+
+    The first `train_steps` of the readings come before the window.
+    """
+    cube = np.asarray(readings, dtype=np.int64)
+    nx, ny, steps = cube.shape
+    cells = np.stack(np.meshgrid(np.arange(nx), np.arange(ny), indexing="ij"), axis=-1).reshape(-1, 2)
+    whole = Window(window.before(train_steps).start if train_steps else window.start, window.step, steps)
+    source = ArraySource(Grid(0, 0, nx, ny, nx, ny), whole, cells, cube.reshape(-1, steps))
+    noise = None if seed is None else SeededLaplace(seed)
+    return Kernel(source, window, budget=PureDP(epsilon), bound=bound, noise=noise)

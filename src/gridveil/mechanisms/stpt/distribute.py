@@ -1,0 +1,84 @@
+"""Fuses noisy block sums with the pattern: post-processing of sanitised numbers. The result is positive.
+
+Every sum is drawn towards what the pattern lets expect, as far as its noise asks for, and what a block is given is
+spread over its cells and steps in proportion to the pattern.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+
+from gridveil.estimate import Floats, Replicates
+from gridveil.mechanisms.stpt.blocks import BlockSums, sum_runs
+from gridveil.mechanisms.stpt.pattern import Pattern
+from gridveil.mechanisms.stpt.quadtree import Level
+from gridveil.mechanisms.stpt.shrinkage import posterior_mean, shrink
+
+REPLICATES = 40
+SKIPPED = 2
+"""The deepest blocks are raked to the level this far above: their prior has already seen the ones between."""
+
+
+def distribute(sums: BlockSums, pattern: Pattern) -> tuple[Floats, Floats]:
+    """Return the estimate as `space[x, y] * time[t]`, Wh: `space` is per window, `time` adds up to 1."""
+    total = _total(sums, pattern)
+    expected = total * pattern.time / pattern.time.sum()
+    if sums.run:
+        blocks = sum_runs(expected, sums.run)
+        shrunk = shrink(sums.time, blocks, 2 * sums.time_scale**2)
+        expected = expected * np.repeat(shrunk / blocks, sums.run)[: len(expected)]
+    return _levels(sums, pattern.space, total), expected / expected.sum()
+
+
+def replicate(sums: BlockSums, pattern: Pattern, space: Floats, time: Floats, seed: int) -> Replicates:
+    """Return estimates from redrawn noise around the estimate's own sums (a parametric bootstrap).
+
+    The pattern stays fixed: the spread tells of the noise on the published window, not of a wrong pattern.
+    """
+    random = np.random.default_rng(seed)
+    of_space, of_time = sums.level.gather(space), sum_runs(space.sum() * time, sums.run) if sums.run else sums.time
+    spaces, times = [], []
+    for _ in range(REPLICATES):
+        redrawn = replace(
+            sums,
+            time=of_time + random.laplace(0.0, sums.time_scale, of_time.shape),
+            space=of_space + random.laplace(0.0, sums.space_scale, of_space.shape),
+        )
+        again = distribute(redrawn, pattern)
+        spaces.append(again[0])
+        times.append(again[1])
+    return Replicates(np.stack(spaces), np.stack(times))
+
+
+def _total(sums: BlockSums, pattern: Pattern) -> float:
+    """Combine what both partitions and the pattern say about the total, by inverse variance."""
+    guesses = [
+        (pattern.total, pattern.total_variance),
+        (float(sums.space.sum()), 2 * sums.space_scale**2 * sums.space.size),
+    ]
+    if sums.run:
+        guesses.append((float(sums.time.sum()), 2 * sums.time_scale**2 * sums.time.size))
+    precision = sum(1 / variance for _, variance in guesses)
+    total = sum(guess / variance for guess, variance in guesses) / precision
+    return float(max(total, precision**-0.5))
+
+
+def _levels(sums: BlockSums, space: Floats, total: float) -> Floats:
+    """Return the use of every cell over the window: from the root down, each level raked to the one above."""
+    deepest = sums.level
+    ladder = [Level(deepest.nx, deepest.ny, depth) for depth in range(deepest.depth)]
+    noise = 2 * sums.space_scale**2
+    estimates = [np.full((1, 1), total)]
+    for above, here in pairwise(ladder):
+        expected = above.rake(here.gather(space), estimates[-1])
+        noisy, count = here.gather(sums.space), deepest.blocks / here.blocks
+        estimates.append(above.rake(shrink(noisy, expected, noise * count), estimates[-1]))
+    if deepest.depth:
+        expected = ladder[-1].rake(deepest.gather(space), estimates[-1])
+        blocks = posterior_mean(sums.space, expected, sums.space_scale)
+        anchor = max(deepest.depth - SKIPPED, 0)
+        estimates.append(ladder[anchor].rake(blocks, estimates[anchor]))
+    return deepest.rake(space, estimates[-1])

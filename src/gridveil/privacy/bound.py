@@ -33,6 +33,11 @@ class Bound:
         if self.window > LARGEST_WINDOW_BOUND:
             msg = f"window bound of {self.window} Wh: the largest supported is {LARGEST_WINDOW_BOUND} Wh"
             raise UsageError(msg)
+        if self.step * self.window >= 2**53:
+            msg = (
+                f"bounds of {self.step} and {self.window} Wh: their product must stay below 2**53; lower the step bound"
+            )
+            raise UsageError(msg)
 
     def over(self, steps: int, other: int) -> Bound:
         """Return this bound of a window of `steps` steps, carried over to one of `other` steps pro rata."""

@@ -188,7 +188,7 @@ class Kernel:
             budget = float(self.budget.epsilon)
             msg = (
                 f"this measurement would take the worst-off pillar to epsilon {after:.6g} of {budget:g} "
-                f"(spent {self.spent:.6g}, remaining {self.remaining:.6g}, over by {after - budget:.3g}); it was not made"
+                f"(spent {self.spent:.6g}, remaining {self.remaining:.6g}, over by {after - budget:.3g}); not made"
             )
             raise BudgetError(msg)
         self._losses, self._fixed = losses, total

@@ -1,0 +1,58 @@
+"""From the publisher's tables to the source, materialised once, and the operator's report."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gridveil.cube import Grid, Window
+from gridveil.ingest.report import Report, answer, duplicate_faults, household_faults, reading_faults
+from gridveil.ingest.rules import LARGEST_READING, accepted, places, readings
+from gridveil.ingest.schema import HouseholdsTable, ReadingsTable
+from gridveil.ingest.source import IngestedSource, contributions, resolved
+from gridveil.ingest.tables import open_table, reading
+
+if TYPE_CHECKING:
+    from ibis.backends.duckdb import Backend
+
+
+def connect() -> Backend:
+    """Return a fresh in-memory engine."""
+    import ibis  # noqa: PLC0415  # slow to import
+
+    con = ibis.duckdb.connect()
+    con.raw_sql("SET TimeZone = 'UTC'")
+    con.raw_sql("SET enable_progress_bar = false")
+    return con
+
+
+def ingest(
+    readings_table: ReadingsTable, households_table: HouseholdsTable, grid: Grid, window: Window
+) -> tuple[IngestedSource, Report]:
+    """Read both tables and return the source of `window` (all steps to be read), with the report on its faults.
+
+    A household's rows decide on nothing but its own contribution, whatever they hold (see `rules`). Only a fault of a
+    whole table raises. Cost: linear in rows; faults and duplicates take another pass
+    each, but only where there are any.
+    """
+    con = connect()
+    table = open_table(con, readings_table.path, readings_table.table, readings_table.delimiter)
+    homes = open_table(con, households_table.path, households_table.table, households_table.delimiter)
+    where = places(homes, households_table, grid)
+    rows = readings(table, readings_table, window)
+    with reading(households_table.path):
+        faults = household_faults(where)
+        where = where.materialised(con)
+    with reading(readings_table.path):
+        good = accepted(rows, where.located, window)
+        total = answer(rows.count())
+        binned = con.create_table("binned", contributions(good, window))
+        if total != answer(good.count()) or answer((binned.wh >= LARGEST_READING).any()):
+            faults += reading_faults(rows, where, window)
+        parts = binned.filter(~binned.doubtful).drop("doubtful")
+        doubtful = binned.filter(binned.doubtful)
+        if answer(doubtful.count()):
+            again = con.create_table("resolved", resolved(good, doubtful))
+            faults += duplicate_faults(again)
+            parts = parts.union(again.drop("duplicates"))
+        report = Report(answer(where.located.count()), total, tuple(faults))
+    return IngestedSource(grid, window, parts), report

@@ -1,0 +1,148 @@
+"""Which rows count. Each rule looks at one row, or at the rows of one household: never at the order of rows.
+
+Rows of readings, by the first rule that applies:
+  no household; timestamp missing or unreadable; outside the steps read; energy missing, unreadable or not finite;
+  energy negative; a household that is not in the table of households; a household without a usable place.
+Several readings of one household at the same second: the smallest counts, the others are duplicates.
+A reading above 1 GWh counts as 1 GWh.
+
+Rows of households: no household; a coordinate missing, unreadable or not finite. Of the rest, a household with two
+different places is dropped altogether, and so is one outside the extent; the same place twice counts once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from gridveil.cube import Grid, Window
+from gridveil.errors import InputError, UsageError
+from gridveil.ingest.columns import identifier, number, seconds
+from gridveil.ingest.schema import HouseholdsTable, ReadingsTable
+from gridveil.ingest.tables import require_columns
+
+if TYPE_CHECKING:
+    import ibis
+    from ibis.backends.duckdb import Backend
+
+LARGEST_READING = 10**9
+"""Wh; keeps sums of anything a meter can send inside int64."""
+
+READING_FAULTS = (
+    "household missing",
+    "timestamp missing or unreadable",
+    "outside the steps read",
+    "energy missing, unreadable or not finite",
+    "energy negative",
+    "household not in the table of households",
+    "household without a usable place",
+)
+
+
+@dataclass(frozen=True)
+class Places:
+    """Households' places: `seen` has one row per household named, `located` those that count, with their cell."""
+
+    rows: ibis.Table
+    seen: ibis.Table
+    located: ibis.Table
+
+    def materialised(self, con: Backend) -> Places:
+        """Return the same with its tables computed once."""
+        return Places(self.rows, con.create_table("seen", self.seen), con.create_table("located", self.located))
+
+
+def places(table: ibis.Table, schema: HouseholdsTable, grid: Grid) -> Places:
+    """Return the cell of every household, `x * ny + y`."""
+    import ibis  # noqa: PLC0415  # slow to import
+
+    x, y = _coordinates(table, schema)
+    require_columns(table, schema.path, {"household": schema.household, "x": x, "y": y})
+    rows = table.select(
+        household=identifier(table[schema.household], schema.path),
+        x=number(table[x], schema.path),
+        y=number(table[y], schema.path),
+    )
+    named = rows.filter(rows.household.notnull())
+    usable = named.x.notnull() & named.y.notnull()
+    seen = named.group_by("household").agg(
+        west=named.x.min(where=usable),
+        east=named.x.max(where=usable),
+        south=named.y.min(where=usable),
+        north=named.y.max(where=usable),
+        usable=usable.sum(),
+    )
+    one_place = (seen.west == seen.east) & (seen.south == seen.north)
+    inside = (seen.west >= grid.x0) & (seen.west < grid.x1) & (seen.south >= grid.y0) & (seen.south < grid.y1)
+    seen = seen.mutate(one_place=one_place, inside=inside).fill_null({"one_place": False, "inside": False})
+    kept = seen.filter(seen.one_place & seen.inside)
+    column = ((kept.west - grid.x0) / (grid.x1 - grid.x0) * grid.nx).floor().cast("int64")
+    row = ((kept.south - grid.y0) / (grid.y1 - grid.y0) * grid.ny).floor().cast("int64")
+    located = kept.select(
+        household="household",
+        number=ibis.row_number().over(order_by=kept.household),
+        # Just below the upper edge, rounding may reach it: such a place is in the last cell.
+        cell=ibis.least(column, grid.nx - 1) * grid.ny + ibis.least(row, grid.ny - 1),
+    )
+    return Places(rows, seen, located)
+
+
+def _coordinates(table: ibis.Table, schema: HouseholdsTable) -> tuple[str, str]:
+    if schema.x is not None and schema.y is not None:
+        return schema.x, schema.y
+    found = [pair for pair in (("lon", "lat"), ("x", "y")) if set(pair) <= set(table.columns)]
+    if len(found) != 1:
+        has = "both" if found else "neither"
+        msg = (
+            f"{schema.path}: it has {has} of lon, lat and x, y (columns: {', '.join(table.columns)}). "
+            "Say in the spec which columns hold the coordinates: [households] x = ..., y = ..."
+        )
+        raise InputError(msg)
+    return found[0]
+
+
+def readings(table: ibis.Table, schema: ReadingsTable, window: Window) -> ibis.Table:
+    """Return household, second and (unrounded) Wh of every row; what is unreadable is null."""
+    names = {"household": schema.household, "timestamp": schema.timestamp, "energy": schema.energy}
+    require_columns(table, schema.path, names)
+    return table.select(
+        household=identifier(table[schema.household], schema.path),
+        # An interval's end belongs to the step that it closes.
+        second=seconds(table[schema.timestamp], schema.path, window, schema.timezone) - int(schema.timestamps == "end"),
+        wh=number(table[schema.energy], schema.path) * _wh_per_unit(schema),
+    )
+
+
+def row_faults(rows: ibis.Table, window: Window) -> tuple[ibis.expr.types.BooleanValue, ...]:
+    """Return the faults that a row shows by itself, in the order of READING_FAULTS."""
+    within = (rows.second >= 0) & (rows.second < length(window) * window.steps)
+    return (rows.household.isnull(), rows.second.isnull(), ~within, rows.wh.isnull(), rows.wh < 0)
+
+
+def accepted(rows: ibis.Table, located: ibis.Table, window: Window) -> ibis.Table:
+    """Return number, cell, step, second and whole Wh of the readings without fault."""
+    import ibis  # noqa: PLC0415  # slow to import
+
+    good = rows.filter(*(~fault for fault in row_faults(rows, window))).join(located, "household")
+    return good.select(
+        number="number",
+        cell="cell",
+        step=good.second // length(window),
+        second="second",
+        # The cap comes before the cast: no finite number fails. Halves round up: engines differ on their own rule.
+        wh=(ibis.least(good.wh, float(LARGEST_READING)) + 0.5).floor().cast("int64"),
+    )
+
+
+def length(window: Window) -> int:
+    """Return the seconds of a step."""
+    return int(window.step.total_seconds())
+
+
+def _wh_per_unit(schema: ReadingsTable) -> float:
+    if schema.unit != "kW":
+        return 1000.0 if schema.unit == "kWh" else 1.0
+    if schema.interval is None:
+        msg = 'readings in kW: state the meter\'s interval (e.g. interval = "30min"), so that power becomes energy'
+        raise UsageError(msg)
+    return 1000.0 * schema.interval / 3600.0

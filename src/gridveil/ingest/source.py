@@ -1,0 +1,102 @@
+"""The source: integer contributions of every household, and the sums of them that the kernel asks for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gridveil.cube import Grid, Window
+from gridveil.errors import UsageError
+from gridveil.ingest.rules import length
+from gridveil.privacy.bound import Bound
+
+if TYPE_CHECKING:
+    import ibis
+
+Ints = NDArray[np.int64]
+
+SLOTS = 48
+"""A step is looked at in this many slots: readings in different slots cannot be duplicates of each other."""
+
+
+def contributions(accepted: ibis.Table, window: Window) -> ibis.Table:
+    """Sum accepted readings to one row per household and step; `doubtful` where duplicates may hide among them.
+
+    In one pass: each reading sets the bit of its slot, and the bits' sum equals their union just when no two share one.
+    The sum is one of doubles, faster and as good: up to 2**53 it is exact, beyond that it is not the union anyway.
+    """
+    import ibis  # noqa: PLC0415  # slow to import
+
+    slot = -(-length(window) // SLOTS)  # seconds, rounded up
+    bit = ibis.literal(1, "int64") << (accepted.second % length(window) // slot)
+    return accepted.group_by("number", "cell", "step").agg(
+        wh=accepted.wh.sum().cast("int64"), doubtful=bit.cast("float64").sum() != bit.bit_or()
+    )
+
+
+def resolved(accepted: ibis.Table, doubtful: ibis.Table) -> ibis.Table:
+    """Return contributions of the doubtful households and steps, with the smallest of readings at the same second."""
+    again = accepted.semi_join(doubtful, ["number", "step"])
+    once = again.group_by("number", "cell", "step", "second").agg(wh=again.wh.min(), rows=again.count())
+    return once.group_by("number", "cell", "step").agg(
+        wh=once.wh.sum().cast("int64"), duplicates=(once.rows - 1).sum().cast("int64")
+    )
+
+
+@dataclass(frozen=True)
+class IngestedSource:
+    """Contributions as a table: `number` of the household, `cell`, `step`, `wh`. Implements `privacy.source.Source`."""
+
+    grid: Grid
+    window: Window
+    table: ibis.Table
+
+    def bounded_cube(self, window: Window, bound: Bound) -> Ints:
+        """Return the sums of bounded contributions per cell and step.
+
+        Cap each step, then scale a household whose total is still above the window bound down to it, rounding down.
+        The division is one of doubles, but exact: dividend and divisor are integers below 2**53 (see `Bound`), so that
+        rounding cannot carry a quotient across a whole number.
+        """
+        capped = self._capped(window, bound.step)
+        totals = capped.group_by("number").agg(total=capped.wh.sum().cast("int64"))
+        rows = capped.join(totals, "number")
+        wh = (rows.total > bound.window).ifelse((rows.wh * bound.window) // rows.total, rows.wh)
+        sums = rows.group_by("cell", "step").agg(wh=wh.sum().cast("int64")).to_pyarrow()
+        cube = np.zeros((self.grid.cells, window.steps), dtype=np.int64)
+        cube[sums["cell"].to_numpy(), sums["step"].to_numpy() - self._first(window)] = sums["wh"].to_numpy()
+        return cube.reshape(self.grid.nx, self.grid.ny, window.steps)
+
+    def count_totals(self, window: Window, step_bound: int, edges: Ints) -> Ints:
+        """Return how many households have their capped window total in each bin."""
+        import ibis  # noqa: PLC0415  # slow to import
+
+        capped = self._capped(window, step_bound)
+        totals = capped.group_by("number").agg(total=capped.wh.sum().cast("int64"))
+        branches = [(totals.total >= int(edges[i]), i) for i in reversed(range(len(edges)))]
+        binned = totals.select(bin=ibis.cases(*branches, else_=None)).drop_null("bin")
+        found = binned.group_by("bin").agg(households=binned.count()).to_pyarrow()
+        counts = np.zeros(len(edges), dtype=np.int64)
+        counts[found["bin"].to_numpy()] = found["households"].to_numpy()
+        return counts
+
+    def _first(self, window: Window) -> int:
+        offset = window.start - self.window.start
+        first, rest = divmod(offset, self.window.step)
+        if rest or window.step != self.window.step or first < 0 or first + window.steps > self.window.steps:
+            msg = (
+                f"the window from {window.start} ({window.steps} steps) was not read: "
+                f"the source has {self.window.steps} steps from {self.window.start}"
+            )
+            raise UsageError(msg)
+        return first
+
+    def _capped(self, window: Window, step_bound: int) -> ibis.Table:
+        import ibis  # noqa: PLC0415  # slow to import
+
+        first = self._first(window)
+        rows = self.table.filter(self.table.step >= first, self.table.step < first + window.steps)
+        return rows.mutate(wh=ibis.least(rows.wh, step_bound))

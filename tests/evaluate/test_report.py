@@ -1,0 +1,191 @@
+import re
+import subprocess
+import sys
+from datetime import UTC, date, datetime, timedelta
+from html.parser import HTMLParser
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import numpy as np
+import pytest
+
+from gridveil.cube import Grid, Window
+from gridveil.evaluate.comparison import Comparison
+from gridveil.evaluate.errors import range_sums
+from gridveil.evaluate.report import write_report
+from gridveil.evaluate.town import make_town
+from gridveil.release.label import BoundFacts, GridFacts, Label, MechanismFacts, Privacy, WindowFacts
+
+GRID = Grid(0, 0, 12, 8, nx=12, ny=8)
+WINDOW = Window(datetime(2013, 2, 4, tzinfo=UTC), timedelta(hours=1), 48)
+VOID = {"meta", "img", "path", "line", "rect"}
+
+
+class StandIn:
+    """A release with noise of one size on every cell and step."""
+
+    def __init__(self, truth: np.ndarray, noise: float, grid: Grid = GRID, window: Window = WINDOW) -> None:
+        self.noise = noise
+        self.kwh = truth + np.random.default_rng(0).normal(0, noise, truth.shape)
+        self.label = Label(
+            title="stand-in",
+            publisher="nobody",
+            published=date(2026, 1, 1),
+            gridveil_version="0",
+            private=False,
+            privacy=Privacy(epsilon=3, epsilon_accounted=3),
+            noise="normal",
+            bounds=[BoundFacts(step_kwh=20, window_kwh=136, steps=window.steps)],
+            mechanism=MechanismFacts(name="stand-in"),
+            measurements=[],
+            grid=GridFacts.of(grid),
+            window=WindowFacts.of(window),
+        )
+
+    def values(self) -> np.ndarray:
+        return self.kwh
+
+    def answers_of(self, ranges: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        answers = range_sums(self.kwh, ranges)
+        errors = self.noise * np.sqrt(np.prod(ranges[:, 1::2] - ranges[:, 0::2], axis=1))
+        return answers, errors, answers - 1.96 * errors, answers + 1.96 * errors
+
+
+class Reader(HTMLParser):
+    """Check that tags close in order, and collect images, loaded resources and words."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.pictures: list[str | None] = []
+        self.loaded: list[str] = []
+        self.words = ""
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = dict(attrs)
+        self.loaded += [given[key] or "" for key in ("src", "href", "srcset", "xlink:href") if key in given]
+        if tag == "img":
+            self.pictures.append(given.get("alt"))
+        if given.get("role") == "img":
+            self.pictures.append(given.get("aria-label"))
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        assert tag in VOID
+        self.handle_starttag(tag, attrs)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.words += data
+
+
+@pytest.fixture(scope="module")
+def truth() -> np.ndarray:
+    return make_town(400, grid=GRID, window=WINDOW).cube(WINDOW)
+
+
+@pytest.fixture(scope="module")
+def folder(truth: np.ndarray, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("report")
+    releases = {"good <one>": StandIn(truth, 0.1), "bad": StandIn(truth, 50)}
+    write_report(folder / "report.html", truth=truth, releases=releases, window=WINDOW, grid=GRID, epsilon=3)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def page(folder: Path) -> str:
+    return (folder / "report.html").read_text("utf-8")
+
+
+@pytest.fixture(scope="module")
+def reader(page: str) -> Reader:
+    reader = Reader()
+    reader.feed(page)
+    return reader
+
+
+def test_the_page_is_well_formed(page: str, reader: Reader) -> None:
+    assert reader.open == []
+    charts = re.findall(r'<svg viewBox="0 0 400.*?</svg>\n</svg>', page, re.DOTALL)
+    assert len(charts) == 6
+    for chart in charts:
+        ET.fromstring(chart)  # noqa: S314 -- our own text
+
+
+def test_the_page_loads_nothing(page: str, reader: Reader) -> None:
+    assert "http" not in page
+    assert "url(" not in page
+    assert "@import" not in page
+    assert "<script" not in page
+    assert all(resource.startswith("data:image/png;base64,") for resource in reader.loaded)
+
+
+def test_the_warning_comes_first(page: str) -> None:
+    warning = "This comparison is possible only because the town is invented: a real publication never shows the truth."
+    body = page[page.index("<body>") :]
+    assert 0 < body.index(warning) < body.index("<h1>")
+
+
+def test_every_picture_is_told_in_words(reader: Reader) -> None:
+    assert len(reader.pictures) == 2 * (3 + 1) + 6
+    assert all(words and len(words) > 20 for words in reader.pictures)
+
+
+def test_the_page_says_what_was_promised_and_how_to_go_on(reader: Reader) -> None:
+    words = " ".join(reader.words.split())
+    assert "ε = 3" in words
+    assert "one household, with its entire series" in words
+    assert "at most 20 kWh in a step and 136 kWh in the published window" in words
+    assert "What the error bars do not cover" in words
+    assert "gridveil query DIR --x 0:10 --y 0:10" in words
+    assert "gridveil info DIR" in words
+    assert "good <one>" in words
+
+
+def test_the_picture_is_a_large_png(folder: Path) -> None:
+    png = (folder / "demo.png").read_bytes()
+    assert png.startswith(b"\x89PNG")
+    assert int.from_bytes(png[16:20]) == 1800
+
+
+def test_scores_tell_good_from_bad(truth: np.ndarray) -> None:
+    releases = {"good": StandIn(truth, 0.1), "bad": StandIn(truth, 50)}
+    comparison = Comparison(truth, releases, GRID, WINDOW)
+    for workload, good in comparison.scores("good").items():
+        bad = comparison.scores("bad")[workload]
+        assert good.mre.percent < bad.mre.percent / 10
+        assert good.wape < bad.wape / 10
+        assert good.mre.left_out == bad.mre.left_out
+        assert bad.covered > 85
+
+
+def test_a_curve_is_the_release_asked_step_by_step(truth: np.ndarray) -> None:
+    comparison = Comparison(truth, {"one": StandIn(truth, 1.0)}, GRID, WINDOW)
+    busy = comparison.places()[1]
+    curve = comparison.curve(busy, "one")
+    np.testing.assert_allclose(curve.truth, truth[slice(*busy.x), slice(*busy.y)].sum((0, 1)))
+    assert (curve.low < curve.answer).all()
+    assert (curve.answer < curve.high).all()
+
+
+@pytest.mark.parametrize("kwh", [0.0, 2.0])
+def test_a_single_cell_and_step_can_be_reported(tmp_path: Path, kwh: float) -> None:
+    grid, window = (
+        Grid(0, 0, 1, 1, nx=1, ny=1),
+        Window(datetime(2013, 2, 4, 9, 15, tzinfo=UTC), timedelta(minutes=30), 1),
+    )
+    truth = np.full((1, 1, 1), kwh)
+    releases = {"only": StandIn(truth, 1.0, grid, window)}
+    write_report(tmp_path / "report.html", truth=truth, releases=releases, window=window, grid=grid, epsilon=1)
+    assert (tmp_path / "demo.png").exists()
+
+
+def test_imports_stay_light() -> None:
+    program = (
+        "import sys, gridveil.evaluate.town, gridveil.evaluate.errors; assert 'matplotlib' not in sys.modules; "
+        "import gridveil.evaluate.report; assert 'matplotlib.pyplot' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True)

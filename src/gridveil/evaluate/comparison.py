@@ -107,7 +107,7 @@ class Comparison:
         return scores
 
     def when(self, step: int) -> str:
-        """Return a step as a reader would say it: `Tuesday 5 February, 18:00 to 19:00`."""
+        """Return a step as a reader would say it: `Tuesday 5 February 2013, 18:00 to 19:00`."""
         start = self.window.times()[step]
         return f"{in_words(start)} to {start + self.window.step:%H:%M}"
 
@@ -121,6 +121,6 @@ def in_words(time: datetime) -> str:
     """Return an instant as a reader would say it.
 
     >>> in_words(datetime(2013, 2, 5, 18))
-    'Tuesday 5 February, 18:00'
+    'Tuesday 5 February 2013, 18:00'
     """
-    return f"{time:%A} {time.day} {time:%B, %H:%M}"
+    return f"{time:%A} {time.day} {time:%B %Y, %H:%M}"

@@ -17,7 +17,7 @@ from gridveil.evaluate.errors import QUERIES
 from gridveil.evaluate.hero import draw_hero
 from gridveil.evaluate.maps import Scale, bar_uri, map_uri
 from gridveil.release import wording
-from gridveil.release.label import Label
+from gridveil.release.label import BoundFacts, Label
 
 WORKLOADS_IN_WORDS = {
     "random": ("any region, any time", "random shape and size"),
@@ -121,17 +121,22 @@ def _percent(value: float) -> str:
 
 
 def _promise(epsilon: float, labels: list[Label]) -> str:
-    privacy = labels[0].privacy
+    """Say what the labels promise; that releases add up; and, where test noise was used, that nothing is promised."""
+    privacy, count = labels[0].privacy, len(labels)
     sentences = [
-        f"<b>ε = {epsilon:g}</b> for each release. {escape(wording.promise(epsilon))}",
-        f"Protected is {escape(privacy.unit)}.",
-        escape(wording.attack(privacy.attacker_true_positive_rate)),
-        *map(escape, wording.high_epsilon(epsilon)),
-        *dict.fromkeys(
-            f"A household counts with at most {bound.step_kwh:g} kWh in a step and {bound.window_kwh:g} kWh in the "
-            f"{bound.window} window of {bound.steps} steps, however much it used."
-            for label in labels
-            for bound in label.bounds
-        ),
+        *([] if all(label.private for label in labels) else [wording.NOT_PRIVATE_WHY]),
+        f"ε = {epsilon:g} for a release. {wording.promise(epsilon)}",
+        *([f"Publishing all {count} of one town would add up to ε = {count * epsilon:g}."] if count > 1 else []),
+        f"Protected is {privacy.unit}.",
+        wording.attack(privacy.attacker_true_positive_rate),
+        *wording.high_epsilon(epsilon),
+        *dict.fromkeys(_bound(bound) for label in labels for bound in label.bounds),
     ]
-    return "<ul>" + "".join(f"<li>{sentence}</li>" for sentence in sentences) + "</ul>"
+    return "<ul>" + "".join(f"<li>{escape(sentence)}</li>" for sentence in sentences) + "</ul>"
+
+
+def _bound(bound: BoundFacts) -> str:
+    return (
+        f"A household counts with at most {short(bound.step_kwh)} kWh in a step and {short(bound.window_kwh)} kWh in the "
+        f"{bound.window} window of {bound.steps} steps, however much it used."
+    )

@@ -10,45 +10,40 @@ import numpy as np
 import pytest
 
 from gridveil.cube import Grid, Window
+from gridveil.estimate import Estimate, NoisyParts
 from gridveil.evaluate.comparison import Comparison
-from gridveil.evaluate.errors import range_sums
 from gridveil.evaluate.report import write_report
 from gridveil.evaluate.town import make_town
 from gridveil.release.label import BoundFacts, GridFacts, Label, MechanismFacts, Privacy, WindowFacts
+from gridveil.release.open import Release, open_release
+from gridveil.release.write import write_release
 
 GRID = Grid(0, 0, 12, 8, nx=12, ny=8)
 WINDOW = Window(datetime(2013, 2, 4, tzinfo=UTC), timedelta(hours=1), 48)
 VOID = {"meta", "img", "path", "line", "rect"}
 
 
-class StandIn:
-    """A release with noise of one size on every cell and step."""
-
-    def __init__(self, truth: np.ndarray, noise: float, grid: Grid = GRID, window: Window = WINDOW) -> None:
-        self.noise = noise
-        self.kwh = truth + np.random.default_rng(0).normal(0, noise, truth.shape)
-        self.label = Label(
-            title="stand-in",
-            publisher="nobody",
-            published=date(2026, 1, 1),
-            gridveil_version="0",
-            private=False,
-            privacy=Privacy(epsilon=3, epsilon_accounted=3),
-            noise="normal",
-            bounds=[BoundFacts(step_kwh=20, window_kwh=136, steps=window.steps)],
-            mechanism=MechanismFacts(name="stand-in"),
-            measurements=[],
-            grid=GridFacts.of(grid),
-            window=WindowFacts.of(window),
-        )
-
-    def values(self) -> np.ndarray:
-        return self.kwh
-
-    def answers_of(self, ranges: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        answers = range_sums(self.kwh, ranges)
-        errors = self.noise * np.sqrt(np.prod(ranges[:, 1::2] - ranges[:, 0::2], axis=1))
-        return answers, errors, answers - 1.96 * errors, answers + 1.96 * errors
+def released(folder: Path, truth: np.ndarray, noise: float, grid: Grid = GRID, window: Window = WINDOW) -> Release:
+    """Publish the truth with Laplace noise of one scale (kWh) on every cell and step."""
+    label = Label(
+        title="a test",
+        publisher="nobody",
+        published=date(2026, 1, 1),
+        gridveil_version="0",
+        private=False,
+        privacy=Privacy(epsilon=3, epsilon_accounted=3),
+        noise="seeded",
+        bounds=[BoundFacts(step_kwh=20, window_kwh=136, steps=window.steps)],
+        mechanism=MechanismFacts(name="identity"),
+        measurements=[],
+        grid=GridFacts.of(grid),
+        window=WindowFacts.of(window),
+    )
+    noisy = truth + np.random.default_rng(0).laplace(0, noise, truth.shape)
+    parts = NoisyParts(None, np.full((1, 1, 1), 1000 * noise), np.ones((1, 1, 1)))
+    path = folder / f"noise-{noise}"
+    write_release(path, grid=grid, window=window, estimate=Estimate(1000 * noisy, parts), label=label)
+    return open_release(path)
 
 
 class Reader(HTMLParser):
@@ -88,15 +83,18 @@ def truth() -> np.ndarray:
 
 
 @pytest.fixture(scope="module")
-def folder(truth: np.ndarray, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("report")
-    releases = {"good <one>": StandIn(truth, 0.1), "bad": StandIn(truth, 50)}
-    write_report(folder / "report.html", truth=truth, releases=releases, window=WINDOW, grid=GRID, epsilon=3)
-    return folder
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("report")
 
 
 @pytest.fixture(scope="module")
-def page(folder: Path) -> str:
+def releases(truth: np.ndarray, folder: Path) -> dict[str, Release]:
+    return {"good <one>": released(folder, truth, 0.1), "bad": released(folder, truth, 50)}
+
+
+@pytest.fixture(scope="module")
+def page(truth: np.ndarray, releases: dict[str, Release], folder: Path) -> str:
+    write_report(folder / "report.html", truth=truth, releases=releases, window=WINDOW, grid=GRID, epsilon=3)
     return (folder / "report.html").read_text("utf-8")
 
 
@@ -147,16 +145,16 @@ def test_the_page_says_what_was_promised_and_how_to_go_on(reader: Reader) -> Non
     assert "good <one>" in words
 
 
+@pytest.mark.usefixtures("page")
 def test_the_picture_is_a_large_png(folder: Path) -> None:
     png = (folder / "demo.png").read_bytes()
     assert png.startswith(b"\x89PNG")
     assert int.from_bytes(png[16:20]) == 1800
 
 
-def test_scores_tell_good_from_bad(truth: np.ndarray) -> None:
-    releases = {"good": StandIn(truth, 0.1), "bad": StandIn(truth, 50)}
+def test_scores_tell_good_from_bad(truth: np.ndarray, releases: dict[str, Release]) -> None:
     comparison = Comparison(truth, releases, GRID, WINDOW)
-    for workload, good in comparison.scores("good").items():
+    for workload, good in comparison.scores("good <one>").items():
         bad = comparison.scores("bad")[workload]
         assert good.mre.percent < bad.mre.percent / 10
         assert good.wape < bad.wape / 10
@@ -164,11 +162,13 @@ def test_scores_tell_good_from_bad(truth: np.ndarray) -> None:
         assert bad.covered > 85
 
 
-def test_a_curve_is_the_release_asked_step_by_step(truth: np.ndarray) -> None:
-    comparison = Comparison(truth, {"one": StandIn(truth, 1.0)}, GRID, WINDOW)
+def test_a_curve_is_the_release_asked_step_by_step(truth: np.ndarray, releases: dict[str, Release]) -> None:
+    comparison = Comparison(truth, releases, GRID, WINDOW)
     busy = comparison.places()[1]
-    curve = comparison.curve(busy, "one")
+    curve = comparison.curve(busy, "bad")
     np.testing.assert_allclose(curve.truth, truth[slice(*busy.x), slice(*busy.y)].sum((0, 1)))
+    kwh = releases["bad"].values()[slice(*busy.x), slice(*busy.y)].sum((0, 1))
+    np.testing.assert_allclose(curve.answer, kwh, atol=0.01)
     assert (curve.low < curve.answer).all()
     assert (curve.answer < curve.high).all()
 
@@ -180,7 +180,7 @@ def test_a_single_cell_and_step_can_be_reported(tmp_path: Path, kwh: float) -> N
         Window(datetime(2013, 2, 4, 9, 15, tzinfo=UTC), timedelta(minutes=30), 1),
     )
     truth = np.full((1, 1, 1), kwh)
-    releases = {"only": StandIn(truth, 1.0, grid, window)}
+    releases = {"only": released(tmp_path, truth, 1.0, grid, window)}
     write_report(tmp_path / "report.html", truth=truth, releases=releases, window=window, grid=grid, epsilon=1)
     assert (tmp_path / "demo.png").exists()
 

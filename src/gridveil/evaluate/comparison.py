@@ -5,28 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 
 from gridveil.cube import Grid, Window
-from gridveil.estimate import Floats, Ints
+from gridveil.estimate import Floats
 from gridveil.evaluate.errors import WORKLOADS, RelativeError, draw_workload, mre, range_sums, wape
-from gridveil.release.label import Label
-
-
-class Published(Protocol):
-    """What a release offers to its recipients."""
-
-    @property
-    def label(self) -> Label:
-        """Its privacy statement."""
-
-    def values(self) -> Floats:
-        """Return kWh of every cell and step (x, y, t)."""
-
-    def answers_of(self, ranges: Ints) -> tuple[Floats, Floats, Floats, Floats]:
-        """Return values, standard errors and the ends of the 95 % intervals of range queries (query, 6), kWh."""
+from gridveil.release.open import Release
 
 
 class Place(NamedTuple):
@@ -60,13 +46,14 @@ class Comparison:
     """The truth of an invented town, kWh (x, y, t), and releases of it by name."""
 
     truth: Floats
-    releases: Mapping[str, Published]
+    releases: Mapping[str, Release]
     grid: Grid
     window: Window
 
     def cubes(self) -> dict[str, Floats]:
         """Return the truth and every release, kWh (x, y, t)."""
-        return {"truth": self.truth} | {name: release.values() for name, release in self.releases.items()}
+        released = {name: release.values().astype(np.float64) for name, release in self.releases.items()}
+        return {"truth": self.truth} | released
 
     def peak(self) -> int:
         """Return the step with the town's highest consumption."""
@@ -92,8 +79,8 @@ class Comparison:
         """Return what a release says of a place, step by step."""
         steps = np.arange(self.window.steps)
         ranges = np.column_stack([np.tile([*place.x, *place.y], (steps.size, 1)), steps, steps + 1])
-        answer, _, low, high = self.releases[name].answers_of(ranges)
-        return Curve(range_sums(self.truth, ranges), answer, low, high)
+        answers = self.releases[name].answers_of(ranges)
+        return Curve(range_sums(self.truth, ranges), answers.value, answers.low, answers.high)
 
     def scores(self, name: str) -> dict[str, Score]:
         """Return the errors of a release on each workload."""
@@ -101,9 +88,9 @@ class Comparison:
         for workload in WORKLOADS:
             ranges = draw_workload(workload, self.truth.shape)
             truth = range_sums(self.truth, ranges)
-            answer, _, low, high = self.releases[name].answers_of(ranges)
-            covered = 100 * float(np.mean((low <= truth) & (truth <= high)))
-            scores[workload] = Score(mre(truth, answer), wape(truth, answer), covered)
+            answers = self.releases[name].answers_of(ranges)
+            covered = 100 * float(np.mean((answers.low <= truth) & (truth <= answers.high)))
+            scores[workload] = Score(mre(truth, answers.value), wape(truth, answers.value), covered)
         return scores
 
     def when(self, step: int) -> str:

@@ -12,12 +12,13 @@ from gridveil.cube import Grid, Window
 from gridveil.estimate import Floats
 from gridveil.evaluate.axis import short
 from gridveil.evaluate.chart import line_chart
-from gridveil.evaluate.comparison import Comparison, Place, Published, Score, in_words
+from gridveil.evaluate.comparison import Comparison, Place, Score, in_words
 from gridveil.evaluate.errors import QUERIES
 from gridveil.evaluate.hero import draw_hero
 from gridveil.evaluate.maps import Scale, bar_uri, map_uri
 from gridveil.release import wording
 from gridveil.release.label import BoundFacts, Label
+from gridveil.release.open import Release
 
 WORKLOADS_IN_WORDS = {
     "random": ("any region, any time", "random shape and size"),
@@ -27,7 +28,7 @@ WORKLOADS_IN_WORDS = {
 
 
 def write_report(
-    path: Path, *, truth: Floats, releases: Mapping[str, Published], window: Window, grid: Grid, epsilon: float
+    path: Path, *, truth: Floats, releases: Mapping[str, Release], window: Window, grid: Grid, epsilon: float
 ) -> None:
     """Write the page to `path`, and `demo.png` beside it. The first release is the one that the picture shows."""
     comparison = Comparison(truth, releases, grid, window)
@@ -137,6 +138,6 @@ def _promise(epsilon: float, labels: list[Label]) -> str:
 
 def _bound(bound: BoundFacts) -> str:
     return (
-        f"A household counts with at most {short(bound.step_kwh)} kWh in a step and {short(bound.window_kwh)} kWh in the "
-        f"{bound.window} window of {bound.steps} steps, however much it used."
+        f"A household counts with at most {short(bound.step_kwh)} kWh in a step and {short(bound.window_kwh)} kWh "
+        f"in the {bound.window} window of {bound.steps} steps, however much it used."
     )

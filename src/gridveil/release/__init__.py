@@ -1,0 +1,1 @@
+"""The published artifact: file format, label, and range queries with error bars."""

@@ -1,0 +1,169 @@
+"""A release's error model: from the noise of the measurements to the error of a cell or of a range query.
+
+Arrays have the file's axes (time, y, x) and kWh. An axis of size 1 means that nothing varies along it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Protocol, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gridveil.errors import UsageError
+from gridveil.estimate import Floats, NoisyParts, Replicates
+from gridveil.release.intervals import half_widths, moments, t_quantile
+from gridveil.release.prefix import box_sums, prefix_sums
+
+Number = TypeVar("Number", bound=np.number)
+Labels = NDArray[np.int32]
+Shape = tuple[int, int, int]
+Box = tuple[slice, slice, slice]
+WH_PER_KWH = 1000
+BATCH = 256
+FEWEST_REPLICATES = 5  # fewer do not make an error bar
+
+
+class ErrorModel(Protocol):
+    """What both kinds of error model can do."""
+
+    def cell_errors(self, steps: slice, shape: Shape) -> Floats:
+        """Return the standard error of every cell in some steps; `shape` is the whole cube's."""
+
+    def errors_of(self, ranges: NDArray[np.int64]) -> tuple[Floats, Floats]:
+        """Return standard error and half-width of the 95 % interval of range queries (x0, x1, y0, y1, t0, t1)."""
+
+
+@dataclass(frozen=True)
+class Parts:
+    """Independent Laplace noise on the sums of parts; see `NoisyParts`."""
+
+    labels: Labels | None
+    scales: Floats
+    shares: Floats
+
+    @classmethod
+    def of(cls, errors: NoisyParts, shape: Shape) -> Parts:
+        """Take over a mechanism's error model, in the least room."""
+        scales = np.asarray(errors.scales, float) / WH_PER_KWH
+        shares = smallest(np.asarray(errors.shares, float), shape)
+        if not (np.isfinite(shares).all() and np.isfinite(scales).all() and (scales >= 0).all()):
+            msg = "an estimate has noise scales or shares that make no sense; this is a fault of its mechanism"
+            raise UsageError(msg)
+        if errors.labels is None:
+            return cls(None, smallest(scales, shape), shares)
+        labels = smallest(np.asarray(errors.labels, np.int32), shape)
+        if scales.ndim != 1 or labels.min() < -1 or labels.max() >= len(scales):
+            msg = f"labels from {labels.min()} to {labels.max()} do not fit noise scales of shape {scales.shape}"
+            raise UsageError(msg)
+        return cls(labels, scales, shares)
+
+    def cell_errors(self, steps: slice, shape: Shape) -> Floats:
+        """Return the standard error of every cell in some steps."""
+        box = (steps, slice(None), slice(None))
+        shares = np.abs(cut(self.shares, box))
+        if self.labels is None:
+            errors = cut(self.scales, box) * shares
+        else:
+            labels = cut(self.labels, box)
+            errors = np.where(labels >= 0, self.scales[labels], 0.0) * shares
+        rows = len(range(*steps.indices(shape[0])))
+        return np.broadcast_to(np.sqrt(2) * errors, (rows, *shape[1:]))
+
+    def errors_of(self, ranges: NDArray[np.int64]) -> tuple[Floats, Floats]:
+        """Return standard error and half-width of the 95 % interval of each range query."""
+        found = [
+            self._weights((slice(t0, t1), slice(y0, y1), slice(x0, x1))) for x0, x1, y0, y1, t0, t1 in ranges.tolist()
+        ]
+        errors, widths = np.zeros(len(found)), np.zeros(len(found))
+        by_size = np.argsort([len(weights) for weights, _ in found], kind="stable")
+        for batch in np.array_split(by_size, len(found) // BATCH + 1):
+            table = np.zeros((2, len(batch), max((len(found[i][0]) for i in batch), default=0)))
+            for row, i in enumerate(batch):
+                table[:, row, : len(found[i][0])] = found[i]
+            errors[batch], widths[batch] = moments(*table)[0], half_widths(*table)
+        return errors, widths
+
+    def _weights(self, box: Box) -> tuple[Floats, Floats]:
+        """Return the distinct weights `a_i` of the parts a box touches, and how many parts have each."""
+        lengths = [side.stop - side.start for side in box]
+        shares = cut(self.shares, box)
+        if self.labels is None:
+            weights = cut(self.scales, box) * shares
+            repeats = float(np.prod([n for n, held in zip(lengths, weights.shape, strict=True) if held == 1]))
+            distinct, counts = np.unique(np.abs(weights), return_counts=True)
+            return distinct, counts.astype(float) * repeats
+        labels = cut(self.labels, box)
+        for axis, length in enumerate(lengths):
+            if labels.shape[axis] == 1:
+                shares = shares * length if shares.shape[axis] == 1 else shares.sum(axis=axis, keepdims=True)
+        covered = np.bincount(labels.ravel() + 1, np.broadcast_to(shares, labels.shape).ravel())[1:]
+        weights = np.abs(covered) * self.scales[: len(covered)]
+        distinct, counts = np.unique(weights[weights > 0], return_counts=True)
+        return distinct, counts.astype(float)
+
+
+@dataclass(frozen=True)
+class Spread:
+    """Replicates `space[r] * time[r]`; see `Replicates`. Axes (replicate, y, x) and (replicate, time)."""
+
+    space: Floats
+    time: Floats
+
+    @classmethod
+    def of(cls, errors: Replicates, shape: Shape) -> Spread:
+        """Take over a mechanism's replicates."""
+        space, time = np.asarray(errors.space, float), np.asarray(errors.time, float)
+        steps, ny, nx = shape
+        if len(space) < FEWEST_REPLICATES or space.shape != (len(time), nx, ny) or time.shape != (len(space), steps):
+            msg = f"replicates of shapes {space.shape} and {time.shape} do not fit a cube of {(nx, ny, steps)}"
+            raise UsageError(msg)
+        return cls(space.transpose(0, 2, 1) / WH_PER_KWH, time)
+
+    def cell_errors(self, steps: slice, shape: Shape) -> Floats:
+        """Return the standard deviation over replicates of every cell in some steps."""
+        time = self.time[:, steps]
+        mean = np.tensordot(time, self.space, axes=(0, 0)) / len(time)
+        squares = np.zeros((time.shape[1], *shape[1:]))
+        for row, plane in zip(time, self.space, strict=True):
+            squares += (row[:, None, None] * plane - mean) ** 2
+        return np.sqrt(squares / (len(time) - 1))
+
+    @cached_property
+    def _sums(self) -> tuple[Floats, Floats]:
+        """Prefix sums over y, x and over time, replicates last."""
+        return prefix_sums(self.space.transpose(1, 2, 0), axes=(0, 1)), prefix_sums(self.time.T, axes=(0,))
+
+    def errors_of(self, ranges: NDArray[np.int64]) -> tuple[Floats, Floats]:
+        """Return standard deviation over replicates, and that times Student's t quantile, of each range query."""
+        space, time = self._sums
+        errors = [
+            np.std(box_sums(space, some[:, [2, 3, 0, 1]]) * box_sums(time, some[:, 4:]), axis=1, ddof=1)
+            for some in np.array_split(ranges, len(ranges) // BATCH + 1)
+        ]
+        joined = np.concatenate(errors)
+        return joined, joined * t_quantile(len(self.time) - 1)
+
+
+def smallest(array: NDArray[Number], shape: Shape) -> NDArray[Number]:
+    """Return an array broadcastable to the cube (x, y, t) as (t, y, x), with size 1 where nothing varies.
+
+    >>> smallest(np.array([[[1, 2]], [[1, 2]]]), (2, 1, 2)).shape
+    (2, 1, 1)
+    """
+    whole = array.reshape((1,) * (3 - array.ndim) + array.shape).transpose(2, 1, 0)
+    if any(size not in {1, full} for size, full in zip(whole.shape, shape, strict=True)):
+        msg = f"an array of shape {array.shape} does not broadcast to a cube of {shape[::-1]} (x, y, t)"
+        raise UsageError(msg)
+    for axis in range(3):
+        first = whole.take([0], axis=axis)
+        if whole.strides[axis] == 0 or bool((whole == first).all()):
+            whole = first
+    return whole
+
+
+def cut(array: NDArray[Number], box: Box) -> NDArray[Number]:
+    """Return the part of an array inside a box; axes of size 1 stay."""
+    return array[tuple(side if n > 1 else slice(None) for side, n in zip(box, array.shape, strict=True))]

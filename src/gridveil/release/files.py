@@ -1,0 +1,77 @@
+"""The files of a release, and how its label is written and read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import yaml
+from pydantic import ValidationError
+
+from gridveil.errors import GridveilError, InputError
+from gridveil.release.label import Label
+
+VALUES = "consumption.nc"
+LABEL = "label.yaml"
+README = "README.md"
+FORMAT = 1  # of consumption.nc
+GROUP = "gridveil"  # in consumption.nc: what queries need
+Stored = Any  # a file, group, variable or dataset: h5py and h5netcdf have no types
+LARGEST_LABEL = 2**22
+VERSION = 1
+
+
+class _Dumper(yaml.SafeDumper):
+    def ignore_aliases(self, data: Any) -> bool:  # noqa: ANN401, ARG002 - PyYAML's signature
+        """Write everything out."""
+        return True
+
+
+class _Loader(yaml.SafeLoader):
+    def compose_node(self, parent: Any, index: Any) -> Any:  # noqa: ANN401 - PyYAML's signature
+        """Refuse aliases: a few lines of them can stand for more text than memory holds."""
+        if self.check_event(yaml.AliasEvent):
+            msg = "aliases are not allowed"
+            raise yaml.YAMLError(msg)
+        return super().compose_node(parent, index)
+
+
+def dump_label(label: Label) -> str:
+    """Return a label as YAML."""
+    return yaml.dump(label.model_dump(mode="json"), Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=100)
+
+
+def load_label(path: Path) -> Label:
+    """Read a label; strict, so that nothing is shown that was not understood."""
+    try:
+        content = _parse(path)
+        _check_version(path, content)
+        label = Label.model_validate(content)
+        label.grid.grid()
+        label.window.window()
+    except InputError:
+        raise
+    except ValidationError as error:
+        fault = error.errors(include_url=False)[0]
+        where = ".".join(str(part) for part in fault["loc"])
+        raise _unreadable(path, f"{where}: {fault['msg']}") from error
+    except (OSError, RecursionError, ValueError, OverflowError, yaml.YAMLError, GridveilError) as error:
+        raise _unreadable(path, str(error)) from error
+    return label
+
+
+def _parse(path: Path) -> object:
+    if path.stat().st_size > LARGEST_LABEL:
+        raise _unreadable(path, "it is larger than any label")
+    return yaml.load(path.read_text(encoding="utf-8"), Loader=_Loader)  # noqa: S506 - a SafeLoader
+
+
+def _check_version(path: Path, content: object) -> None:
+    version = content.get("schema_version") if isinstance(content, dict) else None
+    if isinstance(version, int) and version > VERSION:
+        msg = f"{path}: schema version {version} is newer than this gridveil; upgrade it: pip install -U gridveil"
+        raise InputError(msg)
+
+
+def _unreadable(path: Path, why: str) -> InputError:
+    return InputError(f"{path}: not a release's label ({why}); get a fresh copy of the release")

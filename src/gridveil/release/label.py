@@ -1,0 +1,203 @@
+"""The label: a release's machine-readable privacy statement, and the same in plain words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, date, datetime, timedelta
+from typing import Annotated, Any, Literal, NamedTuple
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, NonNegativeFloat, PositiveFloat, PositiveInt
+
+from gridveil.cube import Grid, Window
+from gridveil.release import wording
+
+
+def _plain(value: Any) -> Any:  # noqa: ANN401 - a mechanism may hand over numbers, texts, lists and mappings of them
+    """Return numpy scalars and arrays as plain Python, so that they can be written as YAML."""
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    return value.tolist() if hasattr(value, "tolist") else value
+
+
+Facts = Annotated[dict[str, Any], AfterValidator(_plain)]
+
+
+class _Facts(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+
+
+class GridFacts(_Facts):
+    """A `Grid` in the label."""
+
+    x0: float
+    y0: float
+    x1: float
+    y1: float
+    nx: PositiveInt
+    ny: PositiveInt
+    crs: str
+
+    @classmethod
+    def of(cls, grid: Grid) -> GridFacts:
+        """Return the facts of a grid."""
+        return cls(x0=grid.x0, y0=grid.y0, x1=grid.x1, y1=grid.y1, nx=grid.nx, ny=grid.ny, crs=grid.crs)
+
+    def grid(self) -> Grid:
+        """Return the grid they describe."""
+        return Grid(self.x0, self.y0, self.x1, self.y1, nx=self.nx, ny=self.ny, crs=self.crs)
+
+
+class WindowFacts(_Facts):
+    """A `Window` in the label."""
+
+    start: datetime
+    step_seconds: PositiveInt
+    steps: PositiveInt
+
+    @classmethod
+    def of(cls, window: Window) -> WindowFacts:
+        """Return the facts of a window."""
+        seconds = window.step // timedelta(seconds=1)
+        return cls(start=window.start.astimezone(UTC), step_seconds=seconds, steps=window.steps)
+
+    def window(self) -> Window:
+        """Return the window they describe."""
+        return Window(self.start, timedelta(seconds=self.step_seconds), self.steps)
+
+
+class Privacy(_Facts):
+    """What is promised, to whom. `epsilon` is the budget, `epsilon_accounted` what the worst-off pillar lost."""
+
+    definition: str = wording.DEFINITION
+    epsilon: PositiveFloat
+    epsilon_accounted: NonNegativeFloat
+    unit: str = wording.UNIT
+    neighbours: str = wording.NEIGHBOURS
+    attacker_true_positive_rate: float = Field(
+        default_factory=lambda known: wording.attacker_true_positive_rate(known.get("epsilon", 0.0)),
+        description="an attacker's best true-positive rate at 1 % false positives",
+    )
+
+
+class BoundFacts(_Facts):
+    """The most one household could contribute to a window, and where the numbers came from."""
+
+    window: Literal["published", "training"] = "published"
+    step_kwh: PositiveFloat
+    window_kwh: PositiveFloat
+    steps: PositiveInt
+    origin: str = "not stated"
+
+
+class MechanismFacts(_Facts):
+    """How the values were made. `details` are those of the mechanism's `Estimate`."""
+
+    name: str
+    parameters: Facts = {}
+    details: Facts = {}
+
+
+class MeasurementFacts(_Facts):
+    """One question the kernel answered: its kind, how many numbers it gave and what it cost."""
+
+    kind: str
+    labels: PositiveInt
+    epsilon: NonNegativeFloat
+    window: Literal["published", "training"] = "published"
+
+
+class Label(_Facts):
+    """A release's privacy statement. Everything in it is public or was paid for.
+
+    `private` is false for values made with test noise; such a release says NOT PRIVATE wherever it is shown.
+    """
+
+    schema_version: Literal[1] = 1
+    title: str
+    publisher: str
+    published: date
+    gridveil_version: str
+    private: bool
+    privacy: Privacy
+    noise: str
+    bounds: list[BoundFacts]
+    mechanism: MechanismFacts
+    measurements: list[MeasurementFacts]
+    grid: GridFacts
+    window: WindowFacts
+    training_window: WindowFacts | None = None
+    choices: str = "not stated"
+    ledger: str = wording.NO_LEDGER
+    not_covered: list[str] = list(wording.NOT_COVERED)
+
+    @property
+    def heading(self) -> str:
+        """The title, with a warning in front when the release is not private."""
+        return self.title if self.private else f"{wording.NOT_PRIVATE}: {self.title}"
+
+
+class Section(NamedTuple):
+    """A heading and the lines under it."""
+
+    heading: str
+    lines: list[str]
+
+
+def describe(label: Label) -> list[Section]:
+    """Return the label in plain words, section by section."""
+    privacy, grid, window = label.privacy, label.grid, label.window
+    promise = [wording.promise(privacy.epsilon)] if label.private else [wording.NOT_PRIVATE_WHY]
+    training = label.training_window
+    return [
+        Section(
+            label.heading, [f"Published by {label.publisher} on {label.published}, gridveil {label.gridveil_version}."]
+        ),
+        Section(
+            "Privacy",
+            [
+                *promise,
+                f"Definition: {privacy.definition}, epsilon {privacy.epsilon:g}.",
+                f"Accounted for: {privacy.epsilon_accounted:g}, by the cell whose households lost most.",
+                f"Protected: {privacy.unit}. Neighbours: {privacy.neighbours}.",
+                wording.attack(privacy.attacker_true_positive_rate),
+                *wording.high_epsilon(privacy.epsilon),
+                f"Noise: {label.noise}.",
+                f"Ledger: {label.ledger}",
+            ],
+        ),
+        Section("Bounds", [_bound(bound) for bound in label.bounds]),
+        Section(
+            "Where and when",
+            [
+                f"{grid.nx} x {grid.ny} cells over {grid.x0:g},{grid.y0:g} to {grid.x1:g},{grid.y1:g} ({grid.crs}).",
+                f"{window.steps} steps of {window.step_seconds} s from {window.start.isoformat()}.",
+                *([f"Trained on {training.steps} steps from {training.start.isoformat()}."] if training else []),
+            ],
+        ),
+        Section(
+            "Mechanism",
+            [
+                f"{label.mechanism.name} {_pairs(label.mechanism.parameters)}".strip(),
+                *([f"Details: {_pairs(label.mechanism.details)}"] if label.mechanism.details else []),
+                *(
+                    f"Measured: {m.kind}, {m.labels} numbers, epsilon {m.epsilon:g} ({m.window} window)."
+                    for m in label.measurements
+                ),
+                f"How these were chosen: {label.choices}",
+            ],
+        ),
+        Section("Not covered", list(label.not_covered)),
+    ]
+
+
+def _bound(bound: BoundFacts) -> str:
+    return (
+        f"A household counts for at most {bound.step_kwh:g} kWh a step and {bound.window_kwh:g} kWh in the "
+        f"{bound.window} window of {bound.steps} steps ({bound.origin})."
+    )
+
+
+def _pairs(facts: dict[str, Any]) -> str:
+    return ", ".join(f"{key}={value}" for key, value in facts.items())

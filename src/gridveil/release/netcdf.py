@@ -1,0 +1,137 @@
+"""Writing `consumption.nc`: values, standard errors, prefix sums and the error model."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import h5netcdf
+import numpy as np
+from numpy.typing import NDArray
+
+from gridveil.cube import Grid, Window
+from gridveil.errors import UsageError
+from gridveil.estimate import Estimate, Floats, NoisyParts
+from gridveil.release import cf, wording
+from gridveil.release.error_model import WH_PER_KWH, ErrorModel, Parts, Shape, Spread
+from gridveil.release.files import FORMAT, GROUP, Stored
+from gridveil.release.label import Label
+from gridveil.release.prefix import prefix_sums
+
+UNITS = "kW h"  # as UDUNITS, and so CF, spells kWh
+AXES = ("time", "y", "x")
+EDGES = ("time_edge", "y_edge", "x_edge")
+CHUNK = (24, 64, 64)
+PREFIX_CHUNK = (8, 32, 32)  # a query reads eight of these, 64 KB each
+MODEL_CHUNKS = {1: (2**14,), 2: (64, 256), 3: CHUNK}
+SLAB_CELLS = 2**21
+COMPRESSED = {"compression": "gzip", "compression_opts": 4, "shuffle": True}
+
+
+def write_netcdf(path: Path, *, grid: Grid, window: Window, estimate: Estimate, label: Label) -> None:
+    """Write an estimate as CF NetCDF-4. The same arguments give the same bytes."""
+    shape = (window.steps, grid.ny, grid.nx)
+    model = _model(estimate, shape)
+    with h5netcdf.File(path, "w") as file:
+        file.attrs.update(
+            {
+                "Conventions": cf.CONVENTIONS,
+                "title": label.heading,
+                "institution": label.publisher,
+                "gridveil_format": np.int32(FORMAT),
+                "epsilon": np.float64(label.privacy.epsilon),
+                "comment": wording.QUADRATURE,
+            }
+        )
+        file.dimensions = {**dict(zip(AXES, shape, strict=True)), "bounds": 2}
+        cf.write_axes(file, grid, window)
+        if grid.crs != "local":
+            cf.write_crs(file, grid)
+        group = file.create_group(GROUP)
+        group.dimensions = {name: size + 1 for name, size in zip(EDGES, shape, strict=True)}
+        chunks = _chunks(PREFIX_CHUNK, tuple(size + 1 for size in shape))
+        prefix = group.create_variable("prefix_sums", EDGES, np.float64, chunks=chunks, **COMPRESSED)
+        _write_cube(_create_cube(file, shape, grid), prefix, estimate.values, model)
+        _write_model(group, model)
+
+
+def _model(estimate: Estimate, shape: Shape) -> Parts | Spread:
+    """Check that an estimate fits the cube, and return its error model."""
+    if estimate.values.shape != shape[::-1]:
+        msg = f"an estimate of shape {estimate.values.shape} does not fit a cube of {shape[::-1]} (x, y, t)"
+        raise UsageError(msg)
+    if not np.isfinite(estimate.values).all():
+        msg = "an estimate has values that are not finite; this is a fault of its mechanism"
+        raise UsageError(msg)
+    errors = estimate.errors
+    return Parts.of(errors, shape) if isinstance(errors, NoisyParts) else Spread.of(errors, shape)
+
+
+def _create_cube(file: Stored, shape: Shape, grid: Grid) -> tuple[Stored, Stored]:
+    """Create the variables that maps and tables are made of."""
+    values, errors = (
+        file.create_variable(name, AXES, np.float32, chunks=_chunks(CHUNK, shape), **COMPRESSED)
+        for name in ("consumption", "consumption_se")
+    )
+    values.attrs.update(
+        {
+            "long_name": "electricity consumption of households",
+            "cell_methods": "time: sum area: sum",
+            "ancillary_variables": "consumption_se",
+            "comment": wording.NEGATIVE,
+        }
+    )
+    errors.attrs["long_name"] = "standard error of consumption due to the noise"
+    for variable in (values, errors):
+        variable.attrs["units"] = UNITS
+        if grid.crs != "local":
+            variable.attrs["grid_mapping"] = "crs"
+    return values, errors
+
+
+def _write_cube(cube: tuple[Stored, Stored], prefix: Stored, watt_hours: Floats, model: ErrorModel) -> None:
+    """Write values, standard errors and prefix sums, some steps at a time. What is summed is what is published."""
+    values, errors = cube
+    nx, ny, steps = watt_hours.shape
+    before = np.zeros((1, ny + 1, nx + 1))
+    prefix[:1] = before
+    rows = CHUNK[0] * max(1, SLAB_CELLS // (CHUNK[0] * nx * ny))
+    for first in range(0, steps, rows):
+        some = slice(first, min(first + rows, steps))
+        published = (watt_hours[:, :, some].transpose(2, 1, 0) / WH_PER_KWH).astype(np.float32)
+        values[some] = published
+        errors[some] = model.cell_errors(some, (steps, ny, nx)).astype(np.float32)
+        sums = before + prefix_sums(published.astype(float), axes=(0, 1, 2))[1:]
+        prefix[some.start + 1 : some.stop + 1] = sums
+        before = sums[-1:]
+
+
+def _write_model(group: Stored, model: Parts | Spread) -> None:
+    """Write the error model; an axis along which an array does not vary has a dimension of size 1."""
+    if isinstance(model, Spread):
+        group.attrs["error_model"] = "replicates"
+        group.dimensions["replicate"] = len(model.time)
+        _store(group, "replicate_space", ("replicate", "y", "x"), model.space, UNITS)
+        _store(group, "replicate_time", ("replicate", "time"), model.time, "1")
+        return
+    group.attrs["error_model"] = "noisy parts"
+    group.dimensions["once"] = 1
+    if model.labels is not None:
+        group.dimensions["part"] = len(model.scales)
+        _store(group, "part_labels", _axes(model.labels), model.labels, "1")
+    _store(group, "part_scales", ("part",) if model.scales.ndim == 1 else _axes(model.scales), model.scales, UNITS)
+    _store(group, "part_shares", _axes(model.shares), model.shares, "1")
+
+
+def _axes(array: NDArray[Any]) -> tuple[str, ...]:
+    return tuple(axis if size > 1 else "once" for axis, size in zip(AXES, array.shape, strict=True))
+
+
+def _store(group: Stored, name: str, axes: tuple[str, ...], array: NDArray[Any], units: str) -> None:
+    chunks = _chunks(MODEL_CHUNKS[array.ndim], array.shape)
+    variable = group.create_variable(name, axes, data=array, chunks=chunks, **COMPRESSED)
+    variable.attrs["units"] = units
+
+
+def _chunks(largest: tuple[int, ...], shape: tuple[int, ...]) -> tuple[int, ...]:
+    return tuple(map(min, largest, shape))

@@ -1,0 +1,131 @@
+"""Reading `consumption.nc` with h5py alone, trusting nothing in it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import h5py
+import numpy as np
+
+from gridveil.errors import InputError
+from gridveil.release import cf
+from gridveil.release.error_model import ErrorModel, Parts, Shape, Spread
+from gridveil.release.files import FORMAT, GROUP, Stored
+from gridveil.release.label import Label
+
+MOST_CELLS = 2**34
+LARGEST_CHUNK = 2**26
+HELD_BYTES = 2**25
+MOST_PARTS = 2**28
+
+
+@dataclass(frozen=True)
+class Content:
+    """What a query needs: stored values and prefix sums (time, y, x), and the error model."""
+
+    values: Stored
+    prefix: Stored
+    errors: ErrorModel
+
+
+def read_content(path: Path, label: Label) -> Content:
+    """Open the file and check it against its label."""
+    try:
+        file = h5py.File(path, "r", locking=False)
+        _check_version(path, file)
+        shape = (label.window.steps, label.grid.ny, label.grid.nx)
+        _check_axes(file, label, shape)
+        return Content(
+            values=_dataset(file, "consumption", shape),
+            prefix=_dataset(file, f"{GROUP}/prefix_sums", tuple(size + 1 for size in shape)),
+            errors=_error_model(file, shape),
+        )
+    except InputError:
+        raise
+    # h5py answers a damaged file with whatever error its first bad byte leads to
+    except (
+        OSError,
+        KeyError,
+        ValueError,
+        TypeError,
+        RuntimeError,
+        AttributeError,
+        OverflowError,
+        MemoryError,
+    ) as error:
+        msg = f"{path}: not a release's values ({error}); get a fresh copy of the release"
+        raise InputError(msg) from error
+
+
+def _check_version(path: Path, file: Stored) -> None:
+    version = int(np.asarray(file.attrs["gridveil_format"]).item())
+    if version > FORMAT:
+        msg = f"{path}: format {version} is newer than this gridveil reads; upgrade it: pip install -U gridveil"
+        raise InputError(msg)
+
+
+def _check_axes(file: Stored, label: Label, shape: Shape) -> None:
+    """Refuse a cube of absurd size, and one whose axes are not those of the label."""
+    cells = int(np.prod([float(size) for size in shape]))
+    if cells > MOST_CELLS:
+        msg = f"a cube of {shape} (time, y, x) is larger than any release"
+        raise ValueError(msg)
+    grid = label.grid
+    for name, limits in (
+        ("time", cf.time_edges(label.window.window())),
+        ("y", cf.edges(grid.y0, grid.y1, grid.ny)),
+        ("x", cf.edges(grid.x0, grid.x1, grid.nx)),
+    ):
+        bounds = _dataset(file, f"{name}_bnds", (len(limits) - 1, 2))[()]
+        if not (np.array_equal(bounds[:, 0], limits[:-1]) and np.array_equal(bounds[:, 1], limits[1:])):
+            msg = f"its {name} axis is not that of label.yaml: they are not of one release"
+            raise ValueError(msg)
+
+
+def _error_model(file: Stored, shape: Shape) -> ErrorModel:
+    group = file[GROUP]
+    kind = group.attrs["error_model"]
+    if kind == "replicates":
+        count = group["replicate_time"].shape[0]
+        return Spread(
+            _held(_dataset(group, "replicate_space", (count, *shape[1:]))),
+            _held(_dataset(group, "replicate_time", (count, shape[0]))),
+        )
+    if kind != "noisy parts":
+        msg = f"error model {kind!r} is not known"
+        raise ValueError(msg)
+    shares = _held(_broadcastable(group, "part_shares", shape))
+    if "part_labels" not in group:
+        return Parts(None, _held(_broadcastable(group, "part_scales", shape)), shares)
+    labels = _held(_broadcastable(group, "part_labels", shape))
+    parts = min(group["part_scales"].shape[0], MOST_PARTS)
+    return Parts(labels, _dataset(group, "part_scales", (parts,))[()], shares)
+
+
+def _broadcastable(group: Stored, name: str, shape: Shape) -> Stored:
+    stored = group[name].shape
+    if len(stored) != len(shape):
+        msg = f"{name} has {len(stored)} axes"
+        raise ValueError(msg)
+    return _dataset(group, name, tuple(1 if size == 1 else full for size, full in zip(stored, shape, strict=True)))
+
+
+def _dataset(group: Stored, name: str, shape: tuple[int, ...]) -> Stored:
+    """Return a dataset that has the expected shape and whose bytes are in this file."""
+    dataset = group[name]
+    if dataset.shape != shape:
+        msg = f"{name} has shape {dataset.shape} instead of {shape}"
+        raise ValueError(msg)
+    if dataset.file != group.file or dataset.external or dataset.is_virtual:
+        msg = f"{name} points to another file"
+        raise ValueError(msg)
+    if dataset.dtype.kind not in "if" or np.prod(dataset.chunks or 1) * dataset.dtype.itemsize > LARGEST_CHUNK:
+        msg = f"{name} is stored in a way that no release is"
+        raise ValueError(msg)
+    return dataset
+
+
+def _held(dataset: Stored) -> Stored:
+    """Return an array, or a large dataset as it is: it can be sliced like one."""
+    return dataset[()] if dataset.nbytes <= HELD_BYTES else dataset

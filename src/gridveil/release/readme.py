@@ -1,0 +1,65 @@
+"""The text for whoever gets the folder by mail."""
+
+from __future__ import annotations
+
+from gridveil.release import wording
+from gridveil.release.label import Label
+
+_TEXT = """\
+# {heading}
+
+Electricity consumption of households in kWh, on a grid of {nx} x {ny} cells ({crs}) and {steps} steps of
+{seconds} s from {start}, with noise added to protect every single household.
+Published by {publisher} on {published}.
+
+{promise}
+
+- `consumption.nc`: the values and their standard errors (NetCDF-4, CF conventions)
+- `label.yaml`: the privacy statement, for people and machines: what is promised, and what is not
+
+## Opening it
+
+With gridveil (`pip install gridveil`), which also gives error bars for any region and period:
+
+    gridveil info .
+    gridveil query . --x 0:1 --y 0:1
+
+    import gridveil
+    gridveil.open(".").query(x=(0, 1), y=(0, 1))
+
+With Python and xarray:
+
+    import xarray
+    xarray.open_dataset("consumption.nc").consumption.sum(["x", "y"])
+
+With QGIS: Layer > Add Raster Layer, choose `consumption.nc` and in it `consumption`; a band is a step.
+
+## Reading it
+
+- A value is an estimate. In 95 of 100 cases the interval `value +- 1.96 x consumption_se` of a single cell and step
+  holds what the noise was added to, or nearly so; `gridveil query` gives the exact interval.
+- {quadrature}
+- {negative}
+- The error bars are about the noise. They do not cover energy cut off by the bounds, nor the error of spreading a
+  measured sum over its cells and steps (see `not_covered` in the label).
+"""
+
+
+def readme(label: Label) -> str:
+    """Return the text of a release's README.md."""
+    grid, window = label.grid, label.window
+    promise = [wording.promise(label.privacy.epsilon), *wording.high_epsilon(label.privacy.epsilon)]
+    return _TEXT.format(
+        heading=label.heading,
+        nx=grid.nx,
+        ny=grid.ny,
+        crs="no coordinate system" if grid.crs == "local" else grid.crs,
+        steps=window.steps,
+        seconds=window.step_seconds,
+        start=window.start.isoformat(),
+        publisher=label.publisher,
+        published=label.published,
+        promise="\n".join(promise if label.private else [wording.NOT_PRIVATE_WHY]),
+        quadrature=wording.QUADRATURE,
+        negative=wording.NEGATIVE,
+    )

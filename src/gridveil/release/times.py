@@ -1,0 +1,62 @@
+"""From what a user asks for to index ranges."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from gridveil.cube import Window
+from gridveil.errors import UsageError
+
+Instant = datetime | str
+
+
+def index_range(axis: str, asked: tuple[int, int] | None, size: int) -> tuple[int, int]:
+    """Return a half-open index range, or the whole axis.
+
+    >>> index_range("x", None, 32)
+    (0, 32)
+    """
+    start, stop = asked or (0, size)
+    if not 0 <= start < stop <= size:
+        why = "is empty" if start >= stop else "reaches outside"
+        msg = f"{axis} range {start}:{stop} {why}; {axis} goes from 0 to {size}, and the end is not included"
+        raise UsageError(msg)
+    return start, stop
+
+
+def step_range(asked: tuple[int, int] | tuple[Instant, Instant] | None, window: Window) -> tuple[int, int]:
+    """Return a half-open range of steps from indices, or from two instants at which steps begin or end."""
+    if asked is None or isinstance(asked[0], int):
+        return index_range("time", asked, window.steps)
+    start, stop = (_boundary(instant, window) for instant in asked)
+    if start >= stop:
+        msg = f"time {asked[0]}/{asked[1]} is empty; the end is not included"
+        raise UsageError(msg)
+    return start, stop
+
+
+def _boundary(asked: Instant, window: Window) -> int:
+    """Return the number of the step that begins at an instant."""
+    try:
+        instant = datetime.fromisoformat(asked) if isinstance(asked, str) else asked
+    except ValueError as error:
+        msg = f"time {asked}: give an ISO time such as 2013-02-04T00:00"
+        raise UsageError(msg) from error
+    if instant.tzinfo is None:
+        instant = instant.replace(tzinfo=UTC)
+    if not window.start <= instant <= window.end:
+        msg = f"time {asked} is outside the window, {_iso(window.start)} to {_iso(window.end)}"
+        raise UsageError(msg)
+    step, past = divmod(instant - window.start, window.step)
+    if past:
+        earlier = window.start + step * window.step
+        msg = (
+            f"time {asked} is inside a step; "
+            f"the nearest boundaries are {_iso(earlier)} and {_iso(earlier + window.step)}"
+        )
+        raise UsageError(msg)
+    return step
+
+
+def _iso(instant: datetime) -> str:
+    return instant.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

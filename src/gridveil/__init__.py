@@ -1,1 +1,27 @@
-"""Publish household electricity consumption over space and time under differential privacy."""
+"""Publish household electricity consumption over space and time under differential privacy.
+
+>>> import gridveil
+>>> answer = gridveil.open("release").query(x=(0, 10), y=(0, 10))  # doctest: +SKIP
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from gridveil.publish import publish
+    from gridveil.release.open import open_release as open  # noqa: A004  # reads well as gridveil.open
+
+__all__ = ["open", "publish"]
+
+_PLACES = {"open": ("gridveil.release.open", "open_release"), "publish": ("gridveil.publish", "publish")}
+
+
+def __getattr__(name: str) -> Any:  # noqa: ANN401  # what is asked for
+    """Import on first use: reading a release needs none of what publishing one does."""
+    if name not in _PLACES:
+        msg = f"module 'gridveil' has no attribute {name!r}"
+        raise AttributeError(msg)
+    module, attribute = _PLACES[name]
+    return getattr(import_module(module), attribute)

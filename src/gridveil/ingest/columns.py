@@ -41,9 +41,18 @@ def number(column: ir.Column, path: str) -> ir.FloatingColumn:
     return (value.isnan() | value.isinf()).ifelse(None, value)
 
 
-def seconds(column: ir.Column, path: str, window: Window, timezone: str) -> ir.IntegerColumn:
+def timezone(name: str) -> ZoneInfo:
+    """Return the timezone of that name."""
+    try:
+        return ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, OSError) as error:
+        msg = f"timezone {name!r} is not known; give a name such as UTC or Europe/London"
+        raise UsageError(msg) from error
+
+
+def seconds(column: ir.Column, path: str, window: Window, zone: str) -> ir.IntegerColumn:
     """Return whole seconds of UTC since the window's start, rounded down; unreadable: null."""
-    clock = Clock.of(timezone, window)
+    clock = Clock.of(zone, window)
     if column.type().is_string():
         return _written(column, window, clock)
     if column.type().is_date():
@@ -81,13 +90,9 @@ class Clock:
     offsets: tuple[int, ...]
 
     @classmethod
-    def of(cls, timezone: str, window: Window) -> Clock:
+    def of(cls, name: str, window: Window) -> Clock:
         """Return the clock of a timezone over the window and two days around it."""
-        try:
-            zone = ZoneInfo(timezone)
-        except (ZoneInfoNotFoundError, ValueError) as error:
-            msg = f"timezone {timezone!r} is not known; give a name such as UTC or Europe/London"
-            raise UsageError(msg) from error
+        zone = timezone(name)
         first, last = window.start - timedelta(days=2), window.end + timedelta(days=2)
         until, offsets = [], [_offset(zone, first)]
         for change in _changes(zone, first, last):

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import duckdb
-import pyarrow
+import pyarrow as pa
 
 from gridveil.errors import InputError
 
@@ -54,14 +54,7 @@ def _open_csv(con: Backend, files: list[str], delimiter: str) -> ibis.Table:
     Nothing is guessed from the data (types, quoting, delimiter). A line that is too long or not UTF-8 is left out, a
     short one is filled up with nulls; blanks and quotation marks around a field are taken off.
     """
-    header = con.con.execute(
-        "SELECT * FROM read_csv(?, auto_detect=false, header=false, delim='\n', quote='', escape='', strict_mode=false, "
-        "columns={'line': 'VARCHAR'}) LIMIT 1",
-        [files[0]],
-    ).fetchone()
-    names = [
-        name.strip().strip('"').strip() for name in (header[0] if header else "").lstrip("\ufeff").split(delimiter)
-    ]
+    names = [name.strip().strip('"').strip() for name in _first_line(files[0]).split(delimiter)]
     if not all(names) or len(set(names)) < len(names):
         msg = f"{files[0]}: the first line must name the columns, each once; it reads {','.join(names)!r}"
         raise InputError(msg)
@@ -83,17 +76,10 @@ def _open_csv(con: Backend, files: list[str], delimiter: str) -> ibis.Table:
 
 
 def _first_line(path: str) -> str:
-    """Return the header of a CSV file, perhaps compressed as its name says."""
-    with (
-        pyarrow.OSFile(path) as file,
-        pyarrow.CompressedInputStream(file, _codec(path)) if _codec(path) else file as data,
-    ):
-        start = data.read(LONGEST_LINE)
+    """Return the header of a CSV file, which may be compressed as its name says."""
+    with pa.input_stream(path, compression="detect") as file:
+        start: bytes = file.read(LONGEST_LINE)
     return start.decode("utf-8-sig", errors="replace").split("\n", 1)[0]
-
-
-def _codec(path: str) -> str | None:
-    return {".gz": "gzip", ".zst": "zstd"}.get(Path(path).suffix.lower())
 
 
 def _open_database(con: Backend, path: str, table: str | None) -> ibis.Table:

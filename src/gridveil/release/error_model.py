@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from gridveil.errors import UsageError
 from gridveil.estimate import Floats, NoisyParts, Replicates
-from gridveil.release.intervals import half_widths, moments, t_quantile
+from gridveil.release.intervals import Weights, errors_of, t_quantile
 from gridveil.release.prefix import box_sums, prefix_sums
 
 Number = TypeVar("Number", bound=np.number)
@@ -74,19 +74,11 @@ class Parts:
 
     def errors_of(self, ranges: NDArray[np.int64]) -> tuple[Floats, Floats]:
         """Return standard error and half-width of the 95 % interval of each range query."""
-        found = [
+        return errors_of(
             self._weights((slice(t0, t1), slice(y0, y1), slice(x0, x1))) for x0, x1, y0, y1, t0, t1 in ranges.tolist()
-        ]
-        errors, widths = np.zeros(len(found)), np.zeros(len(found))
-        by_size = np.argsort([len(weights) for weights, _ in found], kind="stable")
-        for batch in np.array_split(by_size, len(found) // BATCH + 1):
-            table = np.zeros((2, len(batch), max((len(found[i][0]) for i in batch), default=0)))
-            for row, i in enumerate(batch):
-                table[:, row, : len(found[i][0])] = found[i]
-            errors[batch], widths[batch] = moments(*table)[0], half_widths(*table)
-        return errors, widths
+        )
 
-    def _weights(self, box: Box) -> tuple[Floats, Floats]:
+    def _weights(self, box: Box) -> Weights:
         """Return the distinct weights `a_i` of the parts a box touches, and how many parts have each."""
         lengths = [side.stop - side.start for side in box]
         shares = cut(self.shares, box)

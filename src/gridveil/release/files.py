@@ -51,6 +51,9 @@ def load_label(path: Path) -> Label:
         label.window.window()
     except InputError:
         raise
+    except FileNotFoundError as error:
+        msg = f"{path}: no such file; a release is a folder with {VALUES}, {LABEL} and {README}"
+        raise InputError(msg) from error
     except ValidationError as error:
         fault = error.errors(include_url=False)[0]
         where = ".".join(str(part) for part in fault["loc"])

@@ -7,7 +7,6 @@ spread over its cells and steps in proportion to the pattern.
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import pairwise
 
 import numpy as np
 
@@ -18,8 +17,6 @@ from gridveil.mechanisms.stpt.quadtree import Level
 from gridveil.mechanisms.stpt.shrinkage import posterior_mean, shrink
 
 REPLICATES = 40
-SKIPPED = 2
-"""The deepest blocks are raked to the level this far above: their prior has already seen the ones between."""
 
 
 def distribute(sums: BlockSums, pattern: Pattern) -> tuple[Floats, Floats]:
@@ -67,18 +64,21 @@ def _total(sums: BlockSums, pattern: Pattern) -> float:
 
 
 def _levels(sums: BlockSums, space: Floats, total: float) -> Floats:
-    """Return the use of every cell over the window: from the root down, each level raked to the one above."""
+    """Return the use of every cell over the window: from the root down, each level raked to the one above.
+
+    The measured level is raked to the total alone: its posterior mean already leans on the level above.
+    """
     deepest = sums.level
-    ladder = [Level(deepest.nx, deepest.ny, depth) for depth in range(deepest.depth)]
     noise = 2 * sums.space_scale**2
-    estimates = [np.full((1, 1), total)]
-    for above, here in pairwise(ladder):
-        expected = above.rake(here.gather(space), estimates[-1])
+    root = above = Level(deepest.nx, deepest.ny, depth=0)
+    estimate = np.full((1, 1), total)
+    for depth in range(1, deepest.depth):
+        here = Level(deepest.nx, deepest.ny, depth)
+        expected = above.rake(here.gather(space), estimate)
         noisy, count = here.gather(sums.space), deepest.blocks / here.blocks
-        estimates.append(above.rake(shrink(noisy, expected, noise * count), estimates[-1]))
+        estimate = above.rake(shrink(noisy, expected, noise * count), estimate)
+        above = here
     if deepest.depth:
-        expected = ladder[-1].rake(deepest.gather(space), estimates[-1])
-        blocks = posterior_mean(sums.space, expected, sums.space_scale)
-        anchor = max(deepest.depth - SKIPPED, 0)
-        estimates.append(ladder[anchor].rake(blocks, estimates[anchor]))
-    return deepest.rake(space, estimates[-1])
+        expected = above.rake(deepest.gather(space), estimate)
+        estimate = root.rake(posterior_mean(sums.space, expected, sums.space_scale), np.full((1, 1), total))
+    return deepest.rake(space, estimate)

@@ -1,0 +1,44 @@
+"""`gridveil check`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from gridveil.cli import options as o
+from gridveil.errors import InputError
+
+
+def run(
+    source: o.Source = None,
+    households: o.Households = None,
+    timezone: o.Timezone = None,
+    timestamps: o.Timestamps = None,
+    unit: o.Unit = None,
+    interval: o.Interval = None,
+    extent: o.Extent = None,
+    grid: o.Cells = None,
+    cell_size: o.CellSize = None,
+    crs: o.Crs = None,
+    start: o.Start = None,
+    step: o.Step = None,
+    steps: o.Steps = None,
+    mechanism: o.MechanismName = None,
+    parameters: o.Parameters = None,
+    strict: Annotated[bool, typer.Option("--strict", help="Fail if anything was dropped")] = False,  # noqa: FBT002  # a flag
+) -> None:
+    """Show what a publication would drop and why, without publishing. For the operator only."""
+    flags = {name: value for name, value in locals().items() if name not in ("source", "parameters", "strict")}
+    from gridveil.cli import show  # noqa: PLC0415  # slow to import
+    from gridveil.publish import Plan  # noqa: PLC0415  # slow to import
+
+    plan = Plan.of(o.spec_from(source, parameters, flags))
+    with show.bars() as tell:
+        tell("read the tables", 0.0)
+        _, report = plan.ingest()
+        tell("read the tables", 1.0)
+    show.report(report, show.out)
+    if strict and report.faults:
+        msg = "--strict: there is something to report"
+        raise InputError(msg)

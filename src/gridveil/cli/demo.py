@@ -1,0 +1,33 @@
+"""`gridveil demo`."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from gridveil.errors import UsageError
+
+
+def run(
+    out: Annotated[Path, typer.Option(help="Folder for town, releases and report")] = Path("gridveil-demo"),
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an earlier demo")] = False,  # noqa: FBT002  # a flag
+) -> None:
+    """Invent a town, publish it with `stpt` and `even`, and show both beside the truth. Needs no input."""
+    from gridveil.cli import show  # noqa: PLC0415  # slow to import
+    from gridveil.evaluate.demo import EPSILON, run_demo  # noqa: PLC0415  # slow to import
+
+    if overwrite and (out / "town").is_dir():
+        shutil.rmtree(out)
+    if out.exists():
+        msg = f"{out}: already there; give another --out, or --overwrite to replace an earlier demo"
+        raise UsageError(msg)
+    with show.bars() as tell:
+        releases = run_demo(out, tell)
+    first = next(iter(releases.values()))
+    show.out.print(f"\nA town of 5,000 invented households was published at epsilon {EPSILON}.")
+    show.out.print(f"Look:  {out / 'report.html'} (open it in a browser)")
+    show.out.print(f"Ask:   gridveil query {first} --x 8:16 --y 8:16 --time 2013-02-04T18:00/2013-02-04T21:00")
+    show.out.print(f"Read:  gridveil info {first}")

@@ -1,0 +1,78 @@
+"""Flags that several commands share, and the spec they make together with a TOML file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from gridveil.errors import UsageError
+
+if TYPE_CHECKING:
+    from gridveil.spec import Spec
+
+TABLES, GRID, TIME, PRIVACY = "Tables", "Grid", "Time", "Privacy"
+
+Source = Annotated[
+    str | None, typer.Argument(help="A spec (.toml), or the readings: .parquet, .csv or DATABASE.duckdb::TABLE")
+]
+Households = Annotated[str | None, typer.Option(help="Table of households and their places", rich_help_panel=TABLES)]
+Timezone = Annotated[str | None, typer.Option(help="Of timestamps without offset [UTC]", rich_help_panel=TABLES)]
+Timestamps = Annotated[str | None, typer.Option(help="Mark an interval's start or end [start]", rich_help_panel=TABLES)]
+Unit = Annotated[str | None, typer.Option(help="kWh, Wh or kW [kWh]", rich_help_panel=TABLES)]
+Interval = Annotated[str | None, typer.Option(help="Of the meters, e.g. 30min; for kW", rich_help_panel=TABLES)]
+Extent = Annotated[str | None, typer.Option(help="Public limits X0,Y0,X1,Y1", rich_help_panel=GRID)]
+Cells = Annotated[str | None, typer.Option("--grid", help="Cells, e.g. 32x32", rich_help_panel=GRID)]
+CellSize = Annotated[float | None, typer.Option(help="Or their size in metres", rich_help_panel=GRID)]
+Crs = Annotated[str | None, typer.Option(help="Coordinate system, e.g. EPSG:27700", rich_help_panel=GRID)]
+Start = Annotated[str | None, typer.Option(help="First step, e.g. 2013-02-04T00:00", rich_help_panel=TIME)]
+Step = Annotated[str | None, typer.Option(help="Length of a step [1h]", rich_help_panel=TIME)]
+Steps = Annotated[int | None, typer.Option(help="How many steps", rich_help_panel=TIME)]
+BoundStep = Annotated[float | None, typer.Option(help="Most kWh of a household a step", rich_help_panel=PRIVACY)]
+BoundWindow = Annotated[float | None, typer.Option(help="Most kWh of a household in all", rich_help_panel=PRIVACY)]
+Epsilon = Annotated[
+    str | None, typer.Option(help="The budget: 1 strong, 3 common, above 5 weak", rich_help_panel=PRIVACY)
+]
+Acknowledge = Annotated[bool, typer.Option("--acknowledge", help="Allow epsilon above 30", rich_help_panel=PRIVACY)]
+MechanismName = Annotated[str | None, typer.Option(help="See `gridveil mechanisms` [stpt]", rich_help_panel=PRIVACY)]
+Parameters = Annotated[
+    list[str] | None, typer.Option("--set", help="A mechanism's parameter, NAME=VALUE", rich_help_panel=PRIVACY)
+]
+
+_OF_READINGS = ("timezone", "timestamps", "unit", "interval")
+
+
+def spec_from(source: str | None, parameters: list[str] | None, flags: dict[str, Any]) -> Spec:
+    """Return the spec: what the TOML file says, overridden by flags that were given."""
+    from gridveil.spec import make_spec, parse_duration, read_spec  # noqa: PLC0415  # slow to import
+
+    is_spec = source is not None and source.endswith(".toml")
+    settings = read_spec(Path(source)) if source is not None and is_spec else {}
+    if source is not None and not is_spec:
+        settings["readings"] = _table(source)
+    given = {name: value for name, value in flags.items() if value is not None and value is not False}
+    if "households" in given:
+        settings["households"] = {**settings.get("households", {}), **_table(given.pop("households"))}
+    for name in _OF_READINGS:
+        if name in given:
+            value = given.pop(name)
+            settings.setdefault("readings", {})[name] = parse_duration(value) if name == "interval" else value
+    chosen = dict(_pair(text) for text in parameters or [])
+    if given.get("mechanism", settings.get("mechanism")) != settings.get("mechanism"):
+        settings.pop("parameters", None)  # those in the file are of another mechanism
+    settings["parameters"] = {**settings.get("parameters", {}), **chosen}
+    return make_spec({**settings, **given})
+
+
+def _table(text: str) -> dict[str, Any]:
+    path, _, table = text.partition("::")
+    return {"path": path, "table": table or None}
+
+
+def _pair(text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not equals:
+        msg = f"--set {text}: write NAME=VALUE, e.g. --set depth=5"
+        raise UsageError(msg)
+    return name, value

@@ -1,0 +1,51 @@
+"""`gridveil plan`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from gridveil.cli import options as o
+
+
+def run(
+    source: o.Source = None,
+    extent: o.Extent = None,
+    grid: o.Cells = None,
+    cell_size: o.CellSize = None,
+    crs: o.Crs = None,
+    start: o.Start = None,
+    step: o.Step = None,
+    steps: o.Steps = None,
+    bound_step: o.BoundStep = None,
+    bound_window: o.BoundWindow = None,
+    epsilon: o.Epsilon = None,
+    acknowledge: o.Acknowledge = False,  # noqa: FBT002  # a flag
+    mechanism: o.MechanismName = None,
+    parameters: o.Parameters = None,
+    expect: Annotated[int, typer.Option(help="Rough public number of households")] = 1000,
+) -> None:
+    """Show the errors that mechanism, epsilon and bounds imply, before any data is read.
+
+    Rehearses the publication on an invented town with as many households as you expect.
+    """
+    flags = {name: value for name, value in locals().items() if name not in ("source", "parameters", "expect")}
+    from rich.table import Table  # noqa: PLC0415  # slow to import
+
+    from gridveil.cli import show  # noqa: PLC0415  # slow to import
+    from gridveil.evaluate.rehearse import rehearse  # noqa: PLC0415  # slow to import
+
+    spec = o.spec_from(source, parameters, flags)
+    with show.bars() as tell:
+        expectations = rehearse(spec, expect, tell)
+    table = Table("question", "true answer, kWh", "standard error of the noise", "mean error in the rehearsal")
+    for line in expectations:
+        relative = f"{100 * line.error / line.truth:.0f} %" if line.truth else "-"
+        table.add_row(
+            line.question, f"{line.truth:,.2f}", f"{line.standard_error:,.2f}", f"{line.error:,.2f} ({relative})"
+        )
+    show.out.print(
+        f"{spec.mechanism} at epsilon {spec.epsilon}, rehearsed on an invented town of {expect:,} households:"
+    )
+    show.out.print(table)

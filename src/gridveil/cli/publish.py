@@ -1,0 +1,51 @@
+"""`gridveil publish`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from gridveil.cli import options as o
+
+
+def run(
+    source: o.Source = None,
+    households: o.Households = None,
+    timezone: o.Timezone = None,
+    timestamps: o.Timestamps = None,
+    unit: o.Unit = None,
+    interval: o.Interval = None,
+    extent: o.Extent = None,
+    grid: o.Cells = None,
+    cell_size: o.CellSize = None,
+    crs: o.Crs = None,
+    start: o.Start = None,
+    step: o.Step = None,
+    steps: o.Steps = None,
+    bound_step: o.BoundStep = None,
+    bound_window: o.BoundWindow = None,
+    epsilon: o.Epsilon = None,
+    acknowledge: o.Acknowledge = False,  # noqa: FBT002  # a flag
+    mechanism: o.MechanismName = None,
+    parameters: o.Parameters = None,
+    out: Annotated[Path | None, typer.Option(help="The release: a new folder")] = None,
+) -> None:
+    """Publish a release from a spec, or from the same as flags (flags override the spec).
+
+    Standard output says only what is public. What was dropped goes to standard error, for the operator.
+    """
+    flags = {name: value for name, value in locals().items() if name not in ("source", "parameters")}
+    from gridveil.cli import show  # noqa: PLC0415  # slow to import
+    from gridveil.publish import run as publish  # noqa: PLC0415  # slow to import
+
+    spec = o.spec_from(source, parameters, flags)
+    with show.bars() as tell:
+        published = publish(spec, progress=tell)
+    show.operator.print("\nFor the operator only (exact counts of private data):")
+    show.report(published.report, show.operator)
+    privacy = published.label.privacy
+    show.out.print(f"Published {published.path}")
+    show.out.print(f"Spent epsilon {privacy.epsilon_accounted:.9g} of {privacy.epsilon:g} (worst-off pillar).")
+    show.out.print(f"Next: gridveil info {published.path}; gridveil query {published.path} --x 0:1 --y 0:1")

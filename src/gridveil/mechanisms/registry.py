@@ -1,0 +1,85 @@
+"""Mechanisms by name. A third party adds one through the entry-point group `gridveil.mechanisms`."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from importlib import import_module
+from importlib.metadata import entry_points
+from typing import Any
+
+from pydantic import TypeAdapter, ValidationError
+
+from gridveil.errors import UsageError
+from gridveil.mechanisms.base import Mechanism
+
+GROUP = "gridveil.mechanisms"
+
+_BUILT_IN = {
+    "stpt": "gridveil.mechanisms.stpt:Stpt",
+    "stpt-paper": "gridveil.mechanisms.stpt:Stpt",
+    "identity": "gridveil.mechanisms.identity:Identity",
+    "even": "gridveil.mechanisms.even:Even",
+}
+_PRESETS = {"stpt-paper": "gridveil.mechanisms.stpt:STPT_PAPER"}
+_WORDS = {"stpt-paper": "STPT as the paper describes it, made private: for comparison."}
+
+
+def names() -> list[str]:
+    """Return the names of all mechanisms, ours first."""
+    return [*_BUILT_IN, *sorted(entry.name for entry in entry_points(group=GROUP) if entry.name not in _BUILT_IN)]
+
+
+def summary(name: str) -> str:
+    """Return a mechanism's description in one line."""
+    return _WORDS.get(name) or (_class(name).__doc__ or "").strip().splitlines()[0]
+
+
+def defaults(name: str) -> dict[str, Any]:
+    """Return a mechanism's parameters with their values."""
+    mechanism = make(name, {})
+    return {field.name: getattr(mechanism, field.name) for field in fields(mechanism)}  # type: ignore[arg-type]
+
+
+def make(name: str, parameters: dict[str, Any]) -> Mechanism:
+    """Return a mechanism; parameters may be text, as typed on a command line.
+
+    >>> make("stpt", {"depth": "4"}).depth
+    4
+    """
+    kind = _class(name)
+    known = {field.name for field in fields(kind)}
+    unknown = sorted(set(parameters) - known)
+    if unknown:
+        has = ", ".join(sorted(known)) or "none"
+        msg = f"mechanism {name} has no parameter {', '.join(unknown)}; it has: {has}"
+        raise UsageError(msg)
+    preset = _load(_PRESETS[name]) if name in _PRESETS else {}
+    try:
+        mechanism: Mechanism = TypeAdapter(kind).validate_python({**preset, **parameters})
+    except ValidationError as error:
+        complaints = "; ".join(
+            f"{fault['loc'][0]}: {fault['msg']} (given: {fault['input']!r})" for fault in error.errors()
+        )
+        msg = f"mechanism {name}: {complaints}"
+        raise UsageError(msg) from error
+    return mechanism
+
+
+def train_steps(mechanism: Mechanism) -> int:
+    """Return how many steps before the window a mechanism measures."""
+    return int(getattr(mechanism, "train_steps", 0))
+
+
+def _class(name: str) -> Any:  # noqa: ANN401  # a dataclass that is a Mechanism; Python has no type for both
+    if name in _BUILT_IN:
+        return _load(_BUILT_IN[name])
+    for entry in entry_points(group=GROUP):
+        if entry.name == name:
+            return entry.load()
+    msg = f"there is no mechanism {name!r}; there are: {', '.join(names())}"
+    raise UsageError(msg)
+
+
+def _load(place: str) -> Any:  # noqa: ANN401  # whatever stands at the place
+    module, _, attribute = place.partition(":")
+    return getattr(import_module(module), attribute)

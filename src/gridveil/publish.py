@@ -1,0 +1,159 @@
+"""A publication from end to end: check what is public, ingest, measure, write the release."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from datetime import UTC, date, datetime
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from gridveil.cube import Grid, Window
+from gridveil.errors import BudgetError, UsageError
+from gridveil.estimate import Estimate
+from gridveil.ingest.ingest import ingest
+from gridveil.ingest.report import Report
+from gridveil.ingest.source import IngestedSource
+from gridveil.mechanisms.base import Mechanism, Progress, silent
+from gridveil.mechanisms.registry import make, train_steps
+from gridveil.privacy.bound import Bound
+from gridveil.privacy.budget import ACKNOWLEDGE_ABOVE, PureDP
+from gridveil.privacy.kernel import Kernel, Record
+from gridveil.privacy.noise import Noise
+from gridveil.release.label import (
+    BoundFacts,
+    GridFacts,
+    Label,
+    MeasurementFacts,
+    MechanismFacts,
+    Privacy,
+    WindowFacts,
+)
+from gridveil.release.write import write_release
+from gridveil.spec import WH_PER_KWH, Spec, make_spec
+
+TABLES = ("readings", "households")
+
+
+@dataclass(frozen=True)
+class Published:
+    """What a publication did: where the release is and what was spent. `report` is for the operator only."""
+
+    path: Path
+    label: Label
+    report: Report
+
+
+@dataclass(frozen=True)
+class Plan:
+    """All that is decided before any data is read."""
+
+    spec: Spec
+    grid: Grid
+    window: Window
+    reading_window: Window
+    mechanism: Mechanism
+
+    @classmethod
+    def of(cls, spec: Spec) -> Plan:
+        """Return the plan of a spec, or say what is missing."""
+        spec.need("extent", "grid", "start", "steps")
+        window = spec.to_window()
+        mechanism = make(spec.mechanism, spec.parameters)
+        before = train_steps(mechanism)
+        first = window.before(before).start if before else window.start
+        return cls(spec, spec.to_grid(), window, Window(first, window.step, before + window.steps), mechanism)
+
+    def ingest(self) -> tuple[IngestedSource, Report]:
+        """Read the tables."""
+        return ingest(*self.spec.tables(), self.grid, self.reading_window)
+
+
+def publish(*, progress: Progress = silent, **settings: Any) -> Published:  # noqa: ANN401  # see Spec
+    """Publish a release; the settings are those of `Spec`, tables may be given as paths.
+
+    Everything that is public is checked before a row is read, and nothing is at `out` unless all went well.
+    """
+    for name in TABLES:
+        if isinstance(settings.get(name), str | Path):
+            settings[name] = {"path": str(settings[name])}
+    return run(make_spec(settings), progress=progress)
+
+
+def run(spec: Spec, *, progress: Progress = silent, noise: Noise | None = None, today: date | None = None) -> Published:
+    """Publish what a spec says. `noise` and `today` are for tests: other noise marks the release as not private."""
+    spec.need(*TABLES, "extent", "grid", "start", "steps", "bound_step", "bound_window", "epsilon", "out")
+    plan, bound, budget, out = Plan.of(spec), spec.to_bound(), allowed_budget(spec), Path(spec.out or "")
+    if out.exists():
+        msg = f"{out}: already there, and never overwritten; give another --out"
+        raise UsageError(msg)
+    progress("read the tables", 0.0)
+    source, report = plan.ingest()
+    progress("read the tables", 1.0)
+    kernel = Kernel(source, plan.window, budget=budget, bound=bound, noise=noise)
+    estimate = plan.mechanism.release(kernel.face(), progress)
+    label = make_label(plan, kernel, estimate, today or datetime.now(UTC).date())
+    progress("write the release", 0.0)
+    write_release(out, grid=plan.grid, window=plan.window, estimate=estimate, label=label)
+    progress("write the release", 1.0)
+    return Published(out, label, report)
+
+
+def allowed_budget(spec: Spec) -> PureDP:
+    """Return the budget; a very weak one must be acknowledged."""
+    spec.need("epsilon")
+    budget = PureDP(str(spec.epsilon))
+    if budget.epsilon > ACKNOWLEDGE_ABOVE and not spec.acknowledge:
+        msg = (
+            f"epsilon {spec.epsilon} protects next to nothing: whoever suspects that a household is in the data can be "
+            f"all but certain. Lower it, or state that you know with --acknowledge (it is written into the label)"
+        )
+        raise BudgetError(msg)
+    return budget
+
+
+def make_label(plan: Plan, kernel: Kernel, estimate: Estimate, today: date) -> Label:
+    """Return the privacy statement: public settings, and what the kernel recorded."""
+    spec = plan.spec
+    training = plan.window.before(train_steps(plan.mechanism)) if train_steps(plan.mechanism) else None
+    return Label(
+        title=spec.title,
+        publisher=spec.publisher,
+        published=today,
+        gridveil_version=version("gridveil"),
+        private=kernel.private,
+        privacy=Privacy(epsilon=float(kernel.budget.epsilon), epsilon_accounted=kernel.spent),
+        noise=f"exact discrete Laplace on whole Wh, OpenDP {version('opendp')}" if kernel.private else "test noise",
+        bounds=_bounds(plan, kernel.records, spec.bound_origin),
+        mechanism=MechanismFacts(
+            name=spec.mechanism,
+            parameters=asdict(plan.mechanism),  # type: ignore[call-overload]  # mechanisms are dataclasses
+            details=estimate.details,
+        ),
+        measurements=[
+            MeasurementFacts(kind=r.kind, labels=r.answers, epsilon=r.epsilon, window=_which(plan, r.window))
+            for r in kernel.records
+        ],
+        grid=GridFacts.of(plan.grid),
+        window=WindowFacts.of(plan.window),
+        training_window=WindowFacts.of(training) if training else None,
+        choices=spec.choices,
+    )
+
+
+def _bounds(plan: Plan, records: tuple[Record, ...], origin: str) -> list[BoundFacts]:
+    used: dict[tuple[Window, Bound], None] = dict.fromkeys((record.window, record.bound) for record in records)
+    return [
+        BoundFacts(
+            window=_which(plan, window),
+            step_kwh=bound.step / WH_PER_KWH,
+            window_kwh=bound.window / WH_PER_KWH,
+            steps=window.steps,
+            origin=origin,
+        )
+        for window, bound in used
+    ]
+
+
+def _which(plan: Plan, window: Window) -> Any:  # noqa: ANN401  # a Literal of the label
+    return "published" if window == plan.window else "training"

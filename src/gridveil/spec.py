@@ -1,0 +1,200 @@
+"""The spec: everything a publication needs to be told, from a TOML file, flags or Python. All of it is public."""
+
+from __future__ import annotations
+
+import math
+import re
+import tomllib
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Annotated, Any, TypeVar
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+
+from gridveil.cube import Grid, Window
+from gridveil.errors import InputError, UsageError
+from gridveil.ingest.columns import timezone
+from gridveil.ingest.schema import HouseholdsTable, ReadingsTable
+from gridveil.privacy.bound import Bound
+
+T = TypeVar("T")
+UNITS = {"s": 1, "min": 60, "h": 3600, "d": 86400}
+METRES_PER_DEGREE = 111_320.0
+WH_PER_KWH = 1000
+
+HOW_TO_CHOOSE = {
+    "readings": "give the table of readings",
+    "households": "give the table of households (--households FILE)",
+    "extent": (
+        "give --extent X0,Y0,X1,Y1: the public outer limits of the area, from a map or a statute, "
+        "never from the households"
+    ),
+    "grid": "give --grid 32x32 (cells west-east x south-north) or --cell-size METRES",
+    "start": (
+        "give --start 2013-02-04T00:00: the first published step; which period is published must not depend on the data"
+    ),
+    "steps": "give --steps N: how many steps are published",
+    "bound_step": (
+        "give --bound-step KWH: the most one household may count for in one step, e.g. what its fuse allows "
+        "(a 100 A supply: about 23 kWh an hour); never a maximum of the data"
+    ),
+    "bound_window": (
+        "give --bound-window KWH: the most one household may count for in the whole window, e.g. three times the "
+        "national average use; noise grows with it, and what is above it is cut. Take it from public statistics"
+    ),
+    "epsilon": "give --epsilon: 1 is strong, 3 is common, above 5 says little (see docs/privacy-promise.md)",
+    "out": "give --out DIR: a folder that does not exist yet",
+}
+
+
+def parse_duration(text: object) -> object:
+    """Return seconds from `15min`, `1h`, `1d` or `900s`.
+
+    >>> parse_duration("30min")
+    1800
+    """
+    if not isinstance(text, str):
+        return text
+    match = re.fullmatch(r"(\d+)\s*(s|min|h|d)", text.strip())
+    if not match:
+        msg = f"{text!r} is not a duration; write 15min, 1h or 1d"
+        raise ValueError(msg)
+    return int(match[1]) * UNITS[match[2]]
+
+
+def _parse_grid(text: object) -> object:
+    if not isinstance(text, str):
+        return text
+    match = re.fullmatch(r"(\d+)\s*x\s*(\d+)", text.strip())
+    if not match:
+        msg = f"{text!r} is not a grid; write 32x32"
+        raise ValueError(msg)
+    return int(match[1]), int(match[2])
+
+
+def _parse_extent(text: object) -> object:
+    return text.split(",") if isinstance(text, str) else text
+
+
+Seconds = Annotated[int, BeforeValidator(parse_duration), Field(ge=1)]
+
+
+class Spec(BaseModel):
+    """One publication. What is `None` has not been stated; `publish` asks for it when it is needed."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+
+    readings: ReadingsTable | None = None
+    households: HouseholdsTable | None = None
+    extent: Annotated[tuple[float, float, float, float], BeforeValidator(_parse_extent)] | None = None
+    grid: Annotated[tuple[int, int], BeforeValidator(_parse_grid)] | None = None
+    cell_size: Annotated[float, Field(gt=0)] | None = None
+    crs: str | None = None
+    start: datetime | None = None
+    step: Seconds = 3600
+    steps: Annotated[int, Field(ge=1)] | None = None
+    bound_step: Annotated[float, Field(gt=0)] | None = None
+    bound_window: Annotated[float, Field(gt=0)] | None = None
+    bound_origin: str = "not stated"
+    epsilon: str | float | int | None = None
+    acknowledge: bool = False
+    mechanism: str = "stpt"
+    parameters: dict[str, Any] = Field(default_factory=dict)
+    title: str = "Electricity consumption"
+    publisher: str = "not stated"
+    choices: str = "not stated"
+    out: Path | None = None
+
+    def need(self, *names: str) -> None:
+        """Refuse to go on without these, saying how to choose them."""
+        missing = [f"  {name}: {HOW_TO_CHOOSE[name]}" for name in names if not self._stated(name)]
+        if missing:
+            msg = "not stated, and gridveil never reads it off the data:\n" + "\n".join(missing)
+            raise UsageError(msg)
+
+    def _stated(self, name: str) -> bool:
+        return getattr(self, name) is not None or (name == "grid" and self.cell_size is not None)
+
+    def tables(self) -> tuple[ReadingsTable, HouseholdsTable]:
+        """Return where the readings and the households are."""
+        return self._given(self.readings, "readings"), self._given(self.households, "households")
+
+    def to_grid(self) -> Grid:
+        """Return the grid. A cell size in metres may move the extent's north-east corner out, to whole cells."""
+        x0, y0, x1, y1 = self._given(self.extent, "extent")
+        crs = self.crs or "local"
+        if self.grid is not None:
+            return Grid(x0, y0, x1, y1, *self.grid, crs=crs)
+        size = self._given(self.cell_size, "grid")
+        across, up = _metres(crs, (y0 + y1) / 2)
+        width, height = size / across, size / up
+        # A billionth of a cell less, so that an extent of exactly n cells is not rounded up to n + 1.
+        nx, ny = math.ceil((x1 - x0) / width - 1e-9), math.ceil((y1 - y0) / height - 1e-9)
+        return Grid(x0, y0, x0 + nx * width, y0 + ny * height, nx, ny, crs=crs)
+
+    def to_window(self) -> Window:
+        """Return the published window; a start without offset is in the readings' timezone."""
+        start, steps = self._given(self.start, "start"), self._given(self.steps, "steps")
+        if start.tzinfo is None:
+            start = start.replace(tzinfo=timezone(self.readings.timezone if self.readings else "UTC"))
+        return Window(start.astimezone(UTC), timedelta(seconds=self.step), steps)
+
+    def to_bound(self) -> Bound:
+        """Return the bound of the published window, in whole Wh, rounded down."""
+        step = int(self._given(self.bound_step, "bound_step") * WH_PER_KWH)
+        window = int(self._given(self.bound_window, "bound_window") * WH_PER_KWH)
+        return Bound(step, min(window, step * self._given(self.steps, "steps")))
+
+    def _given(self, value: T | None, name: str) -> T:
+        if value is None:
+            self.need(name)
+            msg = f"{name} is not stated"
+            raise UsageError(msg)
+        return value
+
+
+def _metres(crs: str, latitude: float) -> tuple[float, float]:
+    """Return the metres that one unit of the coordinate system is long, west-east and south-north."""
+    if crs == "local":
+        return 1.0, 1.0
+    from pyproj import CRS  # noqa: PLC0415  # slow to import
+
+    system = CRS.from_user_input(crs)
+    if system.is_geographic:
+        return METRES_PER_DEGREE * math.cos(math.radians(latitude)), METRES_PER_DEGREE
+    factors = [axis.unit_conversion_factor for axis in system.axis_info[:2]]
+    return factors[0], factors[1]
+
+
+def read_spec(path: Path) -> dict[str, Any]:
+    """Return the settings of a TOML file; its paths are relative to the file."""
+    try:
+        settings = tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError as error:
+        msg = f"{path}: there is no such spec"
+        raise InputError(msg) from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        msg = f"{path}: not a TOML file ({error})"
+        raise InputError(msg) from error
+    for name in ("readings", "households"):
+        table = settings.get(name)
+        if isinstance(table, dict) and isinstance(table.get("path"), str):
+            table["path"] = str(path.parent / table["path"])
+        elif isinstance(table, str):
+            settings[name] = {"path": str(path.parent / table)}
+    if isinstance(settings.get("out"), str):
+        settings["out"] = path.parent / settings["out"]
+    return settings
+
+
+def make_spec(settings: dict[str, Any]) -> Spec:
+    """Check settings; the first complaint names the setting and what was given."""
+    try:
+        return Spec.model_validate(settings)
+    except ValidationError as error:
+        complaints = "\n".join(
+            f"  {'.'.join(map(str, fault['loc']))}: {fault['msg']} (given: {fault['input']!r})"
+            for fault in error.errors()
+        )
+        msg = f"the spec does not fit:\n{complaints}"
+        raise UsageError(msg) from error

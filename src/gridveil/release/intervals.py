@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from gridveil.estimate import Floats
 
+Complex = NDArray[np.complex128]
 Weights = tuple[Floats, Floats]  # distinct weights, and how many parts have each
 
 NORMAL_QUANTILE = 1.959963984540054
@@ -28,7 +29,7 @@ TAIL = 0.025  # on each side
 NODES = (np.arange(32) + 0.5)[None, :]
 DIGITS = 26  # the rule's own error is about e^-26
 NEWTON_STEPS = 4
-LARGEST_BLOCK = 2**18
+FACTORS = 16  # as many cannot overflow
 BATCH = 512
 TOGETHER = 32
 
@@ -120,14 +121,16 @@ def _solve(weights: Floats, counts: Floats, sd: Floats) -> Floats:
     return q
 
 
-def _log_denominator(weights: Floats, counts: Floats, s: NDArray[np.complex128]) -> NDArray[np.complex128]:
-    """Return `sum_i counts_i log(1 - a_i^2 s^2)`, some weights at a time so that nothing large is held."""
+def _log_denominator(weights: Floats, counts: Floats, s: Complex) -> Complex:
+    """Return `sum_i counts_i log(1 - a_i^2 s^2)`, a few weights at a time so that nothing large is held."""
     total = np.zeros_like(s)
-    block = max(1, LARGEST_BLOCK // s.size)
-    for first in range(0, weights.shape[1], block):
-        some = slice(first, first + block)
-        logs = np.log(1 - weights[:, some, None] ** 2 * s[:, None] ** 2)
-        total += (counts[:, None, some] @ logs)[:, 0]
+    for first in range(0, weights.shape[1], FACTORS):
+        some = slice(first, first + FACTORS)
+        factors = 1 - weights[:, some, None] ** 2 * s[:, None] ** 2
+        if (counts[:, some] <= 1).all():  # weights that are all different: one logarithm for the product
+            total += np.log(factors.prod(axis=1))
+        else:
+            total += np.einsum("qi,qik->qk", counts[:, some], np.log(factors))
     return total
 
 
@@ -144,7 +147,7 @@ def _crossing(q: Floats, parts: Floats) -> Floats:
     return (low + high) / 2
 
 
-def _contour(crossing: Floats) -> tuple[NDArray[np.complex128], NDArray[np.complex128]]:
+def _contour(crossing: Floats) -> tuple[Complex, Complex]:
     """Return nodes `s` on the parabola `1 - m (1 + iu)^2` and their weights, for the upper half.
 
     The strip of `u` free of poles reaches 1 inwards (the ray of poles) and `sqrt(1/m) - 1` outwards (the pole at 0).

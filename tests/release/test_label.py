@@ -1,0 +1,109 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+from jsonschema import Draft7Validator
+
+from gridveil.errors import InputError, UsageError
+from gridveil.release.files import dump_label, load_label
+from gridveil.release.label import Label, MechanismFacts, Privacy, describe
+from gridveil.release.readme import readme
+from gridveil.release.registry import to_registry
+from gridveil.release.wording import attacker_true_positive_rate
+
+from .conftest import make_label
+
+HERE = Path(__file__).parent
+
+
+def words(label: Label) -> str:
+    return "\n".join(line for section in describe(label) for line in (section.heading, *section.lines))
+
+
+def test_round_trip(tmp_path: Path) -> None:
+    facts = MechanismFacts(name="stpt", parameters={"depth": 5}, details={"parts": np.int64(7), "at": np.arange(2)})
+    label = make_label(mechanism=facts, choices="epsilon by the board; ü")
+    (tmp_path / "label.yaml").write_text(dump_label(label), encoding="utf-8")
+    assert load_label(tmp_path / "label.yaml") == label
+    assert label.mechanism.details == {"parts": 7, "at": [0, 1]}
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"schema_version": 2}, "newer than this gridveil"),
+        ({"surprise": 1}, "surprise"),
+        ({"private": "perhaps"}, "private"),
+        ({"title": None}, "title"),
+        ({"window": {"start": "2013-02-04T00:00:00", "step_seconds": 3600, "steps": 5}}, "timezone"),
+    ],
+)
+def test_a_label_not_understood_is_refused(tmp_path: Path, change: dict[str, object], message: str) -> None:
+    path = tmp_path / "label.yaml"
+    path.write_text(yaml.safe_dump(yaml.safe_load(dump_label(make_label())) | change), encoding="utf-8")
+    with pytest.raises(InputError, match=message):
+        load_label(path)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "[1, 2]", "{", "\x00", "title: &a [x]\npublisher: *a\n", "a: " * 5000, "[" * 5000, "x" * 2**23],
+    ids=["empty", "list", "open", "binary", "alias", "nested", "deep", "huge"],
+)
+def test_a_garbled_label_is_refused(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "label.yaml"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(InputError, match=r"label\.yaml"):
+        load_label(path)
+
+
+def test_wording_of_an_ordinary_release() -> None:
+    text = words(make_label(epsilon=1))
+    assert "pure epsilon-differential privacy, epsilon 1." in text
+    assert "at most 2.72 %" in text
+    assert "adding or removing one household" in text
+    assert "Releases about the same households add up" in text
+    assert "How these were chosen: not stated" in text
+    assert "WARNING" not in text
+    assert "NOT PRIVATE" not in text
+
+
+def test_a_high_epsilon_is_said_plainly() -> None:
+    label = make_label(epsilon=30)
+    assert "WARNING: epsilon 30 is high" in words(label)
+    assert "at most 100 %" in words(label)
+    assert "WARNING: epsilon 30 is high" in readme(label)
+
+
+def test_test_noise_is_said_in_capitals() -> None:
+    label = make_label(private=False)
+    assert describe(label)[0].heading.startswith("NOT PRIVATE")
+    assert readme(label).startswith("# NOT PRIVATE")
+    assert "e^1" not in words(label)
+
+
+@given(st.floats(0, 1000))
+def test_attackers_rate_is_a_probability_not_below_chance(epsilon: float) -> None:
+    assert 0.01 - 1e-12 <= attacker_true_positive_rate(epsilon) <= 1
+
+
+def test_attackers_rate_is_in_the_label() -> None:
+    assert Privacy(epsilon=3, epsilon_accounted=2).attacker_true_positive_rate == attacker_true_positive_rate(3)
+
+
+def test_registry_record_is_valid() -> None:
+    schema = yaml.safe_load((HERE / "deployments-schema.yaml").read_text(encoding="utf-8"))
+    record = yaml.safe_load(yaml.safe_dump(to_registry(make_label(), curator_type="Government")))
+    validator = Draft7Validator(schema, format_checker=Draft7Validator.FORMAT_CHECKER)
+    assert list(validator.iter_errors(record)) == []
+    assert record["url_slug"] == "consumption-of-a-town-example-grid-2026"
+
+
+def test_test_noise_is_not_registered() -> None:
+    with pytest.raises(UsageError, match="not private"):
+        to_registry(make_label(private=False))

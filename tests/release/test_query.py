@@ -1,0 +1,157 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta, timezone
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from gridveil.errors import UsageError
+from gridveil.estimate import Estimate, NoisyParts, Replicates
+from gridveil.release import prefix
+from gridveil.release.open import Release, open_release
+
+from .conftest import GRID, WINDOW, make_estimate
+
+Opened = tuple[Release, Estimate]
+SHAPE = (GRID.nx, GRID.ny, WINDOW.steps)
+
+
+def sides(size: int) -> st.SearchStrategy[tuple[int, int]]:
+    return (
+        st.tuples(st.integers(0, size), st.integers(0, size))
+        .filter(lambda pair: pair[0] != pair[1])
+        .map(lambda pair: (min(pair), max(pair)))
+    )
+
+
+BOXES = st.tuples(*(sides(size) for size in SHAPE))
+MANY = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+
+
+def brute_error(estimate: Estimate, box: tuple[slice, ...]) -> float:
+    """Return the standard error in kWh, from the definitions in `gridveil.estimate`."""
+    errors = estimate.errors
+    if isinstance(errors, Replicates):
+        cubes = errors.space[:, :, :, None] * errors.time[:, None, None, :]
+        return float(cubes[:, *box].sum(axis=(1, 2, 3)).std(ddof=1)) / 1000
+    shares = np.broadcast_to(errors.shares, SHAPE)[box]
+    if errors.labels is None:
+        return float(np.sqrt(2 * ((np.broadcast_to(errors.scales, SHAPE)[box] * shares) ** 2).sum())) / 1000
+    labels = np.broadcast_to(errors.labels, SHAPE)[box]
+    noise = [shares[labels == part].sum() * scale for part, scale in enumerate(errors.scales)]
+    return float(np.sqrt(2 * np.square(noise).sum())) / 1000
+
+
+@given(BOXES)
+@MANY
+def test_answers_equal_brute_force(release: Opened, box: tuple[tuple[int, int], ...]) -> None:
+    opened, estimate = release
+    x, y, time = box
+    cut = tuple(slice(*side) for side in box)
+    answer = opened.query(x=x, y=y, time=time)
+    assert answer.value == pytest.approx(opened.values()[cut].sum(dtype=float), rel=1e-12, abs=1e-9)
+    assert answer.standard_error == pytest.approx(brute_error(estimate, cut), rel=1e-9)
+    assert answer.high - answer.value == pytest.approx(answer.value - answer.low)
+    assert 1.9599 * answer.standard_error <= answer.high - answer.value <= 2.1184 * answer.standard_error
+
+
+def test_values_are_rounded_once(release: Opened) -> None:
+    opened, estimate = release
+    np.testing.assert_array_equal(opened.values(), (estimate.values / 1000).astype(np.float32))
+    assert opened.values().shape == SHAPE
+
+
+def test_cell_errors_are_those_of_one_cell_queries(release: Opened) -> None:
+    opened, _ = release
+    stored = opened._values.file["consumption_se"][()].transpose(2, 1, 0)
+    cells = np.argwhere(np.ones(SHAPE, bool))
+    ranges = np.stack([cells, cells + 1], axis=2).reshape(-1, 6)
+    np.testing.assert_allclose(stored.ravel(), opened.answers_of(ranges).standard_error, rtol=1e-6)
+
+
+def test_many_ranges_equal_single_queries(release: Opened) -> None:
+    opened, _ = release
+    ranges = np.array([[0, 8, 0, 5, 0, 30], [1, 2, 2, 3, 4, 5], [0, 8, 1, 4, 10, 11]])
+    answers = opened.answers_of(ranges)
+    for row, (x0, x1, y0, y1, t0, t1) in enumerate(ranges.tolist()):
+        one = opened.query(x=(x0, x1), y=(y0, y1), time=(t0, t1))
+        names = ("value", "standard_error", "low", "high")
+        assert [getattr(one, name) for name in names] == pytest.approx([getattr(answers, name)[row] for name in names])
+    assert opened.values_of(ranges) == pytest.approx(answers.value)
+
+
+def test_large_releases_are_read_by_their_corners(
+    publish: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = publish()
+    rng = np.random.default_rng(3)
+    ranges = np.stack(
+        [np.sort(rng.permuted(np.tile(np.arange(n + 1), (500, 1)), axis=1)[:, :2]) for n in SHAPE], axis=1
+    )
+    held = open_release(path)
+    expected = held.values_of(ranges.reshape(500, 6))
+    monkeypatch.setattr(prefix, "HELD_BYTES", 0)
+    monkeypatch.setattr("gridveil.release.read.HELD_BYTES", 0)
+    stored = open_release(path)
+    np.testing.assert_array_equal(stored.values_of(ranges.reshape(500, 6)), expected)
+    assert held._prefix._held is not None
+    assert stored._prefix._held is None
+    one = stored.query(x=(1, 3), time=(2, 20))
+    assert (one.low, one.high) == pytest.approx((held.query(x=(1, 3), time=(2, 20)).low, one.high))
+
+
+def test_times_can_be_said_in_many_ways(publish: Callable[..., Path]) -> None:
+    opened = open_release(publish())
+    expected = opened.query(time=(3, 6))
+    start = datetime(2013, 2, 4, 3, tzinfo=UTC)
+    east = timezone(timedelta(hours=2))
+    assert opened.query(time=(start, start + timedelta(hours=3))) == expected
+    assert opened.query(time=("2013-02-04T03", "2013-02-04T06:00")) == expected
+    assert opened.query(time=("2013-02-04T05:00+02:00", start.astimezone(east) + timedelta(hours=3))) == expected
+    assert opened.query(time=(WINDOW.start, WINDOW.end)) == opened.query()
+
+
+@pytest.mark.parametrize(
+    ("asked", "message"),
+    [
+        ({"x": (3, 3)}, "x range 3:3 is empty"),
+        ({"y": (0, 6)}, "y goes from 0 to 5"),
+        ({"x": (-1, 2)}, "outside"),
+        ({"time": (0, 31)}, "time goes from 0 to 30"),
+        ({"time": ("2013-02-04T00:10", "2013-02-04T02")}, "2013-02-04T00:00:00Z and 2013-02-04T01:00:00Z"),
+        ({"time": ("2013-02-04T02", "2013-02-04T02")}, "empty"),
+        ({"time": ("2013-02-03T23", "2013-02-04T02")}, "outside the window, 2013-02-04T00:00:00Z to 2013-02-05T06"),
+        ({"time": ("yesterday", "today")}, "ISO time"),
+    ],
+)
+def test_a_bad_question_is_explained(publish: Callable[..., Path], asked: dict[str, object], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        open_release(publish()).query(**asked)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "ranges", [[[0, 1, 0, 1, 0]], [[0, 1, 0, 1, 0, 31]], [[0.0, 1, 0, 1, 0, 1]], [[0, 1, 1, 1, 0, 1]]]
+)
+def test_bad_ranges_are_explained(publish: Callable[..., Path], ranges: list[list[float]]) -> None:
+    with pytest.raises(UsageError, match="range"):
+        open_release(publish()).values_of(ranges)
+
+
+def test_intervals_cover_the_noise(publish: Callable[..., Path]) -> None:
+    """20,000 draws of the noise of one query: the count inside is binomial; false alarms 1 in a million."""
+    opened = open_release(publish("parts"))
+    errors = make_estimate("parts").errors
+    assert isinstance(errors, NoisyParts)
+    assert errors.labels is not None
+    box = (slice(1, 6), slice(0, 4), slice(5, 9))
+    labels, shares = errors.labels[box], errors.shares[box]
+    weights = np.array([shares[labels == part].sum() for part in range(12)]) * errors.scales / 1000
+    noise = np.random.default_rng().laplace(size=(20_000, 12)) @ weights
+    answer = opened.query(x=(1, 6), y=(0, 4), time=(5, 9))
+    inside = int((np.abs(noise) <= answer.high - answer.value).sum())
+    assert stats.binomtest(inside, 20_000, 0.95).pvalue > 1e-6

@@ -1,0 +1,186 @@
+"""The kernel's own rules: what it costs, what it refuses, what it hands out."""
+
+from datetime import UTC, datetime, timedelta
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gridveil.cube import Window
+from gridveil.errors import BudgetError, UsageError
+from gridveil.privacy.bound import Bound
+from gridveil.privacy.kernel import Kernel
+from gridveil.testing import ArraySource, kernel_on
+
+WINDOW = Window(datetime(2013, 2, 4, tzinfo=UTC), timedelta(hours=1), 4)
+BOUND = Bound(step=10, window=25)
+READINGS = np.arange(3 * 2 * 4).reshape(3, 2, 4)
+
+
+def kernel(epsilon: float | str = 1, train_steps: int = 0, seed: int | None = 0) -> Kernel:
+    readings = np.concatenate([READINGS] * 2, axis=-1)[..., : 4 + train_steps]
+    return kernel_on(readings, WINDOW, epsilon=epsilon, bound=BOUND, seed=seed, train_steps=train_steps)
+
+
+def test_one_measurement_uses_the_whole_budget_and_no_more() -> None:
+    for epsilon in ("1", "0.1", "3", "1e-6", "700"):
+        asked = kernel(epsilon)
+        asked.sums(np.arange(4), float(epsilon))
+        assert Fraction(asked.spent) <= Fraction(epsilon)
+        assert asked.spent >= float(epsilon) * (1 - 1e-9)
+
+
+def test_many_measurements_use_the_whole_budget_and_no_more() -> None:
+    asked = kernel("1")
+    for _ in range(10):
+        asked.sums(0, 0.1)
+    assert 1 - 1e-9 <= asked.spent <= 1
+    assert 0 <= asked.remaining <= 1e-9
+
+
+def test_what_would_go_over_is_refused_and_changes_nothing() -> None:
+    asked = kernel("1")
+    asked.sums(0, 0.6)
+    before = asked.spent
+    with pytest.raises(BudgetError, match="remaining 0.4"):
+        asked.sums(0, 0.5)
+    with pytest.raises(BudgetError):
+        asked.household_totals([0, 10], 0.5)
+    assert asked.spent == before
+    assert len(asked.records) == 1
+    asked.sums(0, 0.4)
+
+
+def test_scales_are_those_of_the_window_bound() -> None:
+    everything = kernel().sums(0, 0.5)
+    assert everything.scales == pytest.approx([25 / 0.5], rel=1e-9)
+    every_step = kernel().sums(np.arange(4), 0.5)
+    assert every_step.scales == pytest.approx([25 / 0.5] * 4, rel=1e-9)
+    two_steps = kernel().sums(np.array([0, 0, -1, -1]), 0.5)
+    assert two_steps.scales == pytest.approx([20 / 0.5], rel=1e-9)
+
+
+def test_disjoint_cells_cost_once_and_disjoint_steps_share_the_window_bound() -> None:
+    by_cell = kernel()
+    by_cell.sums(np.arange(6).reshape(3, 2, 1), 1.0)
+    assert by_cell.spent == pytest.approx(1.0)
+    halves = kernel("1.0")
+    first, second = np.array([0, 0, -1, -1]), np.array([-1, -1, 0, 0])
+    halves.sums(first, 0.5)
+    halves.sums(second, 0.5)  # each alone can reach 20 Wh, together no more than 25
+    assert halves.spent == pytest.approx(0.5 * 25 / 20)
+
+
+def test_windows_and_bounds_have_accounts_of_their_own() -> None:
+    asked = kernel("2", train_steps=2)
+    asked.sums(0, 1.0, window=WINDOW.before(2))
+    asked.sums(0, 0.5)
+    asked.sums(0, 0.5, bound=Bound(5, 5))
+    assert asked.spent == pytest.approx(2.0)
+
+
+def test_training_bound_is_carried_over_pro_rata() -> None:
+    asked = kernel("1", train_steps=2)
+    asked.sums(0, 1.0, window=WINDOW.before(2))
+    assert asked.records[0].bound == Bound(10, 12)
+
+
+def test_theorem_8_and_joint_calibration_as_published() -> None:
+    """Two kinds of pillars with (1, 119) and (119, 1) steps in two parts, epsilon 20: methods, oracle 8."""
+    window = Window(WINDOW.start, WINDOW.step, 120)
+    bound = Bound(step=100, window=100 * 120)
+    labels = np.zeros((2, 1, 120), dtype=int)
+    labels[0, 0, 1:], labels[1, 0, :1] = 1, 1
+    readings = np.zeros((2, 1, 120))
+    most = np.array([119, 119])
+    eight = kernel_on(readings, window, epsilon=20, bound=bound)
+    measured = eight.sums(labels, 20, relative=most ** (1 / 3), sequential=True)
+    assert measured.scales / 100 == pytest.approx([11.9, 11.9], rel=1e-6)
+    joint = kernel_on(readings, window, epsilon=20, bound=bound).sums(labels, 20)
+    assert joint.scales / 100 == pytest.approx([6.0, 6.0], rel=1e-6)
+
+
+def test_household_totals_cost_the_same_in_every_pillar() -> None:
+    asked = kernel("1")
+    counted = asked.household_totals([0, 50, 10**6], 0.25)
+    assert counted.scales == pytest.approx([4.0] * 3)
+    assert asked.spent == pytest.approx(0.25)
+    asked.sums(0, 0.75)
+    assert 1 - 1e-9 <= asked.spent <= 1
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda k: k.sums(np.array([0.5, 1.0]), 1),
+        lambda k: k.sums(np.zeros((3, 2, 5), dtype=int), 1),
+        lambda k: k.sums(np.zeros((1, 3, 2, 4), dtype=int), 1),
+        lambda k: k.sums(np.array([-2, 0, 0, 0]), 1),
+        lambda k: k.sums(-1, 1),
+        lambda k: k.sums(np.arange(4), 1, relative=[1.0, 2.0]),
+        lambda k: k.sums(np.arange(4), 1, relative=[1.0, 1.0, 0.0, 1.0]),
+        lambda k: k.sums(np.arange(4), 1, relative=[1.0, 1.0, np.inf, 1.0]),
+        lambda k: k.household_totals([3, 2], 1),
+        lambda k: k.household_totals([], 1),
+    ],
+)
+def test_questions_without_meaning_are_refused_before_anything_is_spent(ask: Any) -> None:
+    asked = kernel()
+    with pytest.raises(UsageError):
+        ask(asked)
+    assert asked.spent == 0
+
+
+@pytest.mark.parametrize("epsilon", [0.0, -1.0, np.nan, np.inf, 1e-300])
+def test_epsilons_without_meaning_are_refused(epsilon: float) -> None:
+    asked = kernel()
+    for ask in (lambda: asked.sums(0, epsilon), lambda: asked.household_totals([0], epsilon)):
+        with pytest.raises(BudgetError):
+            ask()
+    assert asked.spent == 0
+
+
+def test_answers_are_exact_up_to_noise() -> None:
+    asked = kernel("1e15", seed=None)
+    labels = np.arange(6).reshape(3, 2, 1) % 4
+    bounded = np.minimum(READINGS, 10)
+    totals = bounded.sum(axis=-1, keepdims=True)
+    bounded = np.where(totals > 25, bounded * 25 // totals, bounded)
+    expected = [bounded.sum(axis=-1)[labels[..., 0] == i].sum() for i in range(4)]
+    assert asked.sums(labels, 1e14).values.tolist() == expected
+    assert asked.household_totals([0, 20, 25, 40], 1e14).values.tolist() == [1, 1, 1, 3]  # totals 6, 22, 37, 40, 40, 40
+
+
+def test_the_face_has_no_way_to_the_source() -> None:
+    """Follow every attribute, except a function's closure and globals: Python is no sandbox."""
+    seen: list[object] = []
+
+    def walk(thing: object) -> None:
+        if any(thing is known for known in seen):
+            return
+        seen.append(thing)
+        assert not isinstance(thing, ArraySource | Kernel), "a mechanism could reach the true data"
+        attributes = dict(getattr(thing, "__dict__", {}))
+        for name in (
+            "__self__",
+            "__wrapped__",
+            "__func__",
+            "func",
+            "args",
+            "keywords",
+            "__defaults__",
+            "__kwdefaults__",
+        ):
+            attributes[name] = getattr(thing, name, None)
+        for value in attributes.values():
+            walk(value)
+
+    face = kernel().face()
+    walk(face)
+    assert any(thing is face.sums for thing in seen)
+
+
+def test_test_noise_marks_the_kernel_as_not_private() -> None:
+    assert not kernel(seed=0).private
+    assert kernel(seed=None).private

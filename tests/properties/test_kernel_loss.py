@@ -1,0 +1,125 @@
+"""What one household can change, against what the kernel accounts for."""
+
+from datetime import UTC, datetime, timedelta
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gridveil.cube import Grid, Window
+from gridveil.privacy.bound import Bound
+from gridveil.privacy.budget import PureDP
+from gridveil.privacy.kernel import Kernel
+from gridveil.testing import ArraySource
+
+STEP = timedelta(hours=1)
+START = datetime(2013, 2, 4, tzinfo=UTC)
+NX, NY, STEPS, TRAIN = 2, 1, 3, 2
+WINDOW = Window(START, STEP, STEPS)
+WHOLE = Window(WINDOW.before(TRAIN).start, STEP, TRAIN + STEPS)
+
+
+class NoNoise:
+    """True answers, to see how far they move."""
+
+    private = False
+
+    def add(self, values: Any, scales: Any) -> Any:
+        del scales
+        return values
+
+
+bounds = st.builds(Bound, step=st.integers(1, 3), window=st.integers(1, 7))
+
+
+@st.composite
+def questions(draw: st.DrawFn) -> tuple[str, dict[str, Any]]:
+    if draw(st.integers(0, 5)) == 0:
+        edges = sorted(draw(st.sets(st.integers(0, 8), min_size=1, max_size=4)))
+        return "household_totals", {"edges": edges, "epsilon": draw(st.floats(0.1, 1))}
+    training = draw(st.booleans())
+    steps = TRAIN if training else STEPS
+    shape = tuple(draw(st.sampled_from([1, full])) for full in (NX, NY, steps))
+    size = int(np.prod(shape))
+    labels = np.array(draw(st.lists(st.integers(-1, 2), min_size=size, max_size=size))).reshape(shape)
+    labels.flat[0] = max(labels.flat[0], 0)  # at least one is measured
+    return "sums", {
+        "labels": labels,
+        "epsilon": draw(st.floats(0.1, 1)),
+        "window": WINDOW.before(TRAIN) if training else WINDOW,
+        "bound": draw(st.none() | bounds),
+        "relative": draw(st.none() | st.lists(st.floats(0.2, 5), min_size=3, max_size=3)),
+        "sequential": draw(st.booleans()),
+    }
+
+
+def ask(kernel: Kernel, asked: list[tuple[str, dict[str, Any]]]) -> list[tuple[np.ndarray, np.ndarray]]:
+    answers = [getattr(kernel, kind)(**options) for kind, options in asked]
+    return [(answer.values, answer.scales) for answer in answers]
+
+
+def source(households: list[tuple[tuple[int, int], list[int]]]) -> ArraySource:
+    cells = np.array([cell for cell, _ in households], dtype=np.int64).reshape(-1, 2)
+    readings = np.array([series for _, series in households], dtype=np.int64).reshape(-1, TRAIN + STEPS)
+    return ArraySource(Grid(0, 0, NX, NY, NX, NY), WHOLE, cells, readings)
+
+
+def kernel_of(data: ArraySource, bound: Bound) -> Kernel:
+    return Kernel(data, WINDOW, budget=PureDP(1000), bound=bound, noise=NoNoise())
+
+
+household = st.tuples(
+    st.tuples(st.integers(0, NX - 1), st.integers(0, NY - 1)),
+    st.lists(st.integers(0, 9), min_size=TRAIN + STEPS, max_size=TRAIN + STEPS),
+)
+
+
+@given(
+    households=st.lists(household, max_size=4),
+    one=household,
+    bound=bounds,
+    asked=st.lists(questions(), min_size=1, max_size=4),
+)
+def test_no_household_moves_the_answers_by_more_than_is_accounted_for(
+    households: list[Any], one: Any, bound: Bound, asked: list[Any]
+) -> None:
+    with_one, without = kernel_of(source([*households, one]), bound), kernel_of(source(households), bound)
+    moved = 0.0
+    for (values, scales), (other, _) in zip(ask(with_one, asked), ask(without, asked), strict=True):
+        moved += float((np.abs(values - other) / scales).sum())
+    assert moved <= with_one.spent * (1 + 1e-12)
+    assert with_one.spent == without.spent
+
+
+@settings(max_examples=30)
+@given(bound=bounds, asked=st.lists(questions(), min_size=1, max_size=3))
+def test_accounted_loss_is_the_worst_over_all_households(bound: Bound, asked: list[Any]) -> None:
+    """Brute force: every integer series in every cell, each (window, bound) at its worst, plus the fixed charges."""
+    kernel = kernel_of(source([]), bound)
+    scales = [scale for _, scale in ask(kernel, asked)]
+    worst = 0.0
+    for x, y in product(range(NX), range(NY)):
+        loss = 0.0
+        accounts: dict[tuple[Window, Bound], np.ndarray] = {}
+        for (kind, options), b, record in zip(asked, scales, kernel.records, strict=True):
+            if kind == "household_totals":
+                loss += 1 / b[0]
+                continue
+            labels = np.broadcast_to(options["labels"], (NX, NY, record.window.steps))
+            if options["sequential"]:
+                for label in range(len(b)):
+                    most = (labels == label).sum(axis=-1).max()
+                    loss += min(most * record.bound.step, record.bound.window) / b[label]
+                continue
+            weight = np.where(labels[x, y] >= 0, 1 / b[labels[x, y]], 0.0)
+            key = (record.window, record.bound)
+            accounts[key] = accounts.get(key, np.zeros(record.window.steps)) + weight
+        for (window, limit), weights in accounts.items():
+            series = product(range(limit.step + 1), repeat=window.steps)
+            loss += max(float(weights @ np.array(v)) for v in series if sum(v) <= limit.window)
+        worst = max(worst, loss)
+    assert kernel.spent == pytest.approx(worst, rel=1e-9)
+    assert kernel.spent >= worst

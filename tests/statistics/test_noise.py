@@ -1,0 +1,117 @@
+"""The installed sampler, tested for what the guarantee needs, with power.
+
+False alarms: chi-square and binomial tests reject with probability ALPHA each; there are fewer than 40 of them, so that a
+run of this file fails by chance with probability below 4e-5. Nothing is seeded.
+"""
+
+import math
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from multiprocessing import get_context
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from scipy import stats
+
+from gridveil.privacy.noise import ExactLaplace
+
+ALPHA = 1e-6
+DRAWS = 60_000
+SCALES = (0.37, 1.0, 1.5, 3.3, 1000.0)
+Ints = NDArray[np.int64]
+
+
+def draw(scale: float, count: int = DRAWS, value: int = 0) -> Ints:
+    return ExactLaplace().add(np.full(count, value, dtype=np.int64), np.full(count, scale))
+
+
+def bins(scale: float, draws: int) -> Ints:
+    """Edges of whole-number bins that expect at least ten draws each under the scale."""
+    reach = int(scale * math.log(draws / 40)) + 1
+    return np.unique(np.linspace(-reach, reach + 1, min(2 * reach + 2, 61)).astype(np.int64))
+
+
+def below(edge: Ints, scale: float) -> NDArray[np.float64]:
+    """P(noise < edge) of the discrete Laplace."""
+    q = math.exp(-1 / scale)
+    edge = edge.astype(np.float64)
+    return np.where(edge <= 0, q ** np.maximum(1 - edge, 0) / (1 + q), 1 - q ** np.maximum(edge, 0) / (1 + q))
+
+
+def fit(sample: Ints, scale: float) -> float:
+    """Return the p-value of a chi-square test with pooled tails."""
+    edges = bins(scale, len(sample))
+    observed = np.bincount(np.searchsorted(edges, sample, side="right"), minlength=len(edges) + 1)
+    expected = len(sample) * np.diff(np.concatenate([[0.0], below(edges, scale), [1.0]]))
+    while expected.min() < 10 and len(expected) > 2:
+        expected = np.array([expected[:2].sum(), *expected[2:-2], expected[-2:].sum()])
+        observed = np.array([observed[:2].sum(), *observed[2:-2], observed[-2:].sum()])
+    assert expected.min() >= 10
+    return float(stats.chisquare(observed, expected).pvalue)
+
+
+@pytest.mark.parametrize("scale", SCALES)
+def test_noise_follows_the_discrete_laplace_and_the_test_has_power(scale: float) -> None:
+    sample = draw(scale)
+    assert fit(sample, scale) > ALPHA
+    assert fit(sample, 0.9 * scale) < ALPHA, "too much noise must be noticed"
+    assert fit(sample, 1.1 * scale) < ALPHA, "too little noise must be noticed"
+
+
+@pytest.mark.parametrize("scale", SCALES)
+def test_noise_is_symmetric_and_has_the_right_mass_at_zero(scale: float) -> None:
+    sample = draw(scale)
+    q = math.exp(-1 / scale)
+    above, under = int((sample > 0).sum()), int((sample < 0).sum())
+    assert stats.binomtest(above, above + under, 0.5).pvalue > ALPHA
+    assert stats.binomtest(int((sample == 0).sum()), DRAWS, (1 - q) / (1 + q)).pvalue > ALPHA
+
+
+def test_successive_masses_fall_by_the_factor_the_loss_is_computed_from() -> None:
+    scale = 2.0
+    sample = np.abs(draw(scale))
+    for k in range(1, 6):
+        here, next_ = int((sample == k).sum()), int((sample == k + 1).sum())
+        factor = math.exp(-1 / scale)
+        assert stats.binomtest(next_, here + next_, factor / (1 + factor)).pvalue > ALPHA
+
+
+def test_every_small_integer_occurs_for_both_neighbours() -> None:
+    for value in (0, 1):
+        assert set(range(-8, 9)) <= set(draw(1.0, value=value).tolist())
+
+
+def test_answers_are_whole_numbers_whatever_the_true_value() -> None:
+    """The precision attack: answers finer than the grid would tell true values apart. numpy's noise fails this."""
+    for value in (0, 1_140):
+        answers = draw(1000 / 3, 1000, value)
+        assert answers.dtype == np.int64
+    finer = [value + np.random.default_rng().laplace(0, 1, 1000) for value in (0.0, 1.0)]
+    grid = 2.0**-53
+    attack = [float((np.remainder(sample, grid) != 0).mean()) for sample in finer]
+    assert attack[0] > 0.05
+    assert attack[1] == 0.0, "the attack itself works: numpy's noise shows which value was true"
+
+
+def test_each_value_gets_noise_of_its_own_scale() -> None:
+    scales = np.tile([0.001, 50.0], 2000)
+    noisy = ExactLaplace().add(np.zeros(4000, dtype=np.int64), scales)
+    assert (noisy[::2] == 0).all()
+    assert fit(noisy[1::2], 50.0) > ALPHA
+
+
+def _draw_in_worker(_: int) -> list[int]:
+    return draw(1e6, 50).tolist()
+
+
+def test_forked_processes_never_share_noise() -> None:
+    draw(1e6, 1)  # a generator state that the children could inherit
+    with ProcessPoolExecutor(2, mp_context=get_context("fork")) as pool:
+        first, second = pool.map(_draw_in_worker, range(2))
+    assert first != second
+
+
+def test_threads_never_share_noise() -> None:
+    with ThreadPoolExecutor(4) as pool:
+        samples = list(pool.map(_draw_in_worker, range(8)))
+    assert len({tuple(sample) for sample in samples}) == 8

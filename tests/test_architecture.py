@@ -1,0 +1,100 @@
+"""The house plan, enforced: who may import whom, who may ask a source, who may draw randomness."""
+
+import ast
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+SRC = Path(__file__).parent.parent / "src" / "gridveil"
+FILES = sorted(SRC.rglob("*.py"))
+
+# What each room may import of gridveil, beside itself. Data flows from ingest through the kernel to mechanisms and on.
+MAY_IMPORT = {
+    "errors": set(),
+    "cube": {"errors"},
+    "estimate": set(),
+    "privacy": {"errors", "cube"},
+    "ingest": {"errors", "cube", "privacy"},
+    "mechanisms": {"errors", "cube", "estimate", "privacy"},
+    "release": {"errors", "cube", "estimate", "privacy"},
+    "spec": {"errors", "cube", "ingest", "privacy"},
+    "publish": {"errors", "cube", "estimate", "ingest", "mechanisms", "privacy", "release", "spec"},
+    "evaluate": {"errors", "cube", "estimate", "ingest", "mechanisms", "publish", "release", "spec"},
+    "cli": {"errors", "ingest", "mechanisms", "publish", "release", "spec", "evaluate"},
+    "testing": {"cube", "privacy"},
+    "__init__": {"publish", "release"},
+}
+
+
+def room(path: Path) -> str:
+    return path.relative_to(SRC).parts[0].removesuffix(".py")
+
+
+def imported(tree: ast.AST) -> set[str]:
+    names: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            names |= {f"{node.module}.{alias.name}" for alias in node.names}
+    return names
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(SRC)))
+def test_imports_point_one_way(path: Path) -> None:
+    ours = {name.split(".")[1] for name in imported(ast.parse(path.read_text())) if name.startswith("gridveil.")}
+    assert ours - {room(path)} <= MAY_IMPORT[room(path)]
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(SRC)))
+def test_only_the_kernel_asks_a_source_and_only_noise_draws_noise(path: Path) -> None:
+    tree = ast.parse(path.read_text())
+    called = {
+        node.func.attr for node in ast.walk(tree) if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
+    }
+    if path != SRC / "privacy" / "kernel.py":
+        assert not called & {"bounded_cube", "count_totals"}
+    random = {name for name in imported(tree) if re.match(r"(random|secrets|uuid|opendp|os\.urandom)\b", name)}
+    if path != SRC / "privacy" / "noise.py":
+        assert not random
+
+
+def random_calls(tree: ast.AST) -> list[ast.Call]:
+    """Calls of anything below numpy.random, scipy.stats or torch's generators."""
+    pattern = (
+        r"(np|numpy)\.random\.\w+|scipy\.stats.*|torch\.(rand\w*|normal|bernoulli|multinomial|manual_seed|poisson)"
+    )
+    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
+    return [call for call in calls if re.fullmatch(pattern, ast.unparse(call.func))]
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(SRC)))
+def test_other_randomness_has_a_public_seed_and_stays_out_of_the_trusted_rooms(path: Path) -> None:
+    calls = random_calls(ast.parse(path.read_text()))
+    if room(path) in {"privacy", "ingest", "release", "publish", "spec", "cube", "estimate"}:
+        assert not calls
+    for call in calls:
+        assert ast.unparse(call.func) in {"np.random.default_rng", "torch.manual_seed"}, (
+            "draw from one seeded generator"
+        )
+        assert call.args, "a generator without a seed is neither private nor repeatable"
+
+
+def test_a_publication_cannot_be_given_a_seed_for_its_noise() -> None:
+    text = "".join(
+        (SRC / name).read_text() for name in ("spec.py", "publish.py", "cli/options.py", "privacy/kernel.py")
+    )
+    assert "seed" not in text
+
+
+@pytest.mark.parametrize(
+    "module", ["gridveil", "gridveil.cli.main", "gridveil.release.open", "gridveil.mechanisms.stpt"]
+)
+def test_slow_libraries_are_imported_only_when_needed(module: str) -> None:
+    slow = ["torch", "ibis", "duckdb", "xarray", "matplotlib", "scipy", "opendp"]
+    code = f"import sys, {module}; print([name for name in {slow} if name in sys.modules])"
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip()
+    assert loaded == "[]"

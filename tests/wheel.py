@@ -1,0 +1,55 @@
+"""Build the wheel, install it alone into a new folder, and use it from there: what users get, not the source tree."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+PYTHON = Path(__file__).parent.parent / ".venv" / "bin" / "python"
+
+
+def main() -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        work = Path(folder)
+        build = [PYTHON, "-m", "build", "--wheel", "--no-isolation", "--outdir", work / "dist"]
+        subprocess.run(build, check=True, stdout=subprocess.DEVNULL)
+        wheel = next((work / "dist").glob("gridveil-*.whl"))
+        install = [
+            PYTHON,
+            "-m",
+            "pip",
+            "install",
+            "--quiet",
+            "--no-deps",
+            "--no-index",
+            "--target",
+            work / "site",
+            wheel,
+        ]
+        subprocess.run(install, check=True)
+        # The folder comes first on the path, before the editable install.
+        environment = {**os.environ, "PYTHONPATH": str(work / "site")}
+        where = "import gridveil; print(gridveil.__file__)"
+        found = subprocess.run(
+            [PYTHON, "-c", where], check=True, env=environment, cwd=work, capture_output=True, text=True
+        )
+        if str(work) not in found.stdout:
+            sys.exit(f"the wheel was not used, but {found.stdout}")
+        run = "from gridveil.cli.main import main; main()"
+        subprocess.run(
+            [PYTHON, "-c", run, "demo", "--out", "demo"],
+            check=True,
+            env=environment,
+            cwd=work,
+            stderr=subprocess.DEVNULL,
+        )
+        if not (work / "demo" / "report.html").stat().st_size:
+            sys.exit("the demo wrote no report")
+    print("wheel: 1 passed, 0 failed")  # noqa: T201  # the closing line
+
+
+if __name__ == "__main__":
+    main()

@@ -91,9 +91,12 @@ class Parts:
         for axis, length in enumerate(lengths):
             if labels.shape[axis] == 1:
                 shares = shares * length if shares.shape[axis] == 1 else shares.sum(axis=axis, keepdims=True)
+        if labels.min() < -1 or labels.max() >= len(self.scales):
+            msg = f"labels from {labels.min()} to {labels.max()} for {len(self.scales)} parts"
+            raise ValueError(msg)
         covered = np.bincount(labels.ravel() + 1, np.broadcast_to(shares, labels.shape).ravel())[1:]
-        weights = np.abs(covered) * self.scales[: len(covered)]
-        distinct, counts = np.unique(weights[weights > 0], return_counts=True)
+        weights = np.abs(covered * self.scales[: len(covered)])
+        distinct, counts = np.unique(weights[weights != 0], return_counts=True)
         return distinct, counts.astype(float)
 
 

@@ -15,7 +15,7 @@ from gridveil.release.error_model import ErrorModel
 from gridveil.release.files import LABEL, VALUES, load_label
 from gridveil.release.label import Label
 from gridveil.release.prefix import StoredPrefix, box_sums
-from gridveil.release.read import Content, read_content
+from gridveil.release.read import Content, read_content, reading
 from gridveil.release.times import Instant, index_range, step_range
 
 Range = tuple[int, int]
@@ -51,10 +51,12 @@ class Release:
         self._values = content.values
         self._prefix = StoredPrefix(content.prefix)
         self._errors: ErrorModel = content.errors
+        self._path = Path(content.values.file.filename)
 
     def values(self) -> NDArray[np.float32]:
         """Return all values, kWh, axes (x, y, t)."""
-        values: NDArray[np.float32] = self._values[()].transpose(2, 1, 0)
+        with reading(self._path):
+            values: NDArray[np.float32] = self._values[()].transpose(2, 1, 0)
         return values
 
     def query(
@@ -78,12 +80,18 @@ class Release:
 
     def values_of(self, ranges: ArrayLike) -> Floats:
         """Return the consumption of many ranges, kWh; columns are x0, x1, y0, y1, t0, t1."""
-        return box_sums(self._prefix, self._checked(ranges)[:, [4, 5, 2, 3, 0, 1]])
+        corners = self._checked(ranges)[:, [4, 5, 2, 3, 0, 1]]
+        with reading(self._path):
+            return box_sums(self._prefix, corners)
 
     def answers_of(self, ranges: ArrayLike) -> Answers:
         """Return the consumption of many ranges with error bars; columns as in `values_of`."""
         value = self.values_of(ranges)
-        error, width = self._errors.errors_of(self._checked(ranges))
+        with reading(self._path):
+            error, width = self._errors.errors_of(self._checked(ranges))
+            if not np.isfinite([value, error, width]).all():
+                msg = "it has numbers that are not finite"
+                raise ValueError(msg)
         return Answers(value, error, value - width, value + width)
 
     def _checked(self, ranges: ArrayLike) -> NDArray[np.int64]:

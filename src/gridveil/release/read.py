@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,7 +12,7 @@ import numpy as np
 
 from gridveil.errors import InputError
 from gridveil.release import cf
-from gridveil.release.error_model import ErrorModel, Parts, Shape, Spread
+from gridveil.release.error_model import FEWEST_REPLICATES, ErrorModel, Parts, Shape, Spread
 from gridveil.release.files import FORMAT, GROUP, Stored
 from gridveil.release.label import Label
 
@@ -29,10 +31,20 @@ class Content:
     errors: ErrorModel
 
 
+@contextmanager
+def reading(path: Path) -> Iterator[None]:
+    """Say which file is damaged; h5py answers one with whatever error its first bad byte leads to."""
+    try:
+        yield
+    except (OSError, LookupError, ValueError, TypeError, RuntimeError, AttributeError, MemoryError) as error:
+        msg = f"{path}: not a release's values, or damaged ({error}); get a fresh copy of the release"
+        raise InputError(msg) from error
+
+
 def read_content(path: Path, label: Label) -> Content:
     """Open the file and check it against its label."""
-    try:
-        file = h5py.File(path, "r", locking=False)
+    with reading(path):
+        file = h5py.File(path, "r")
         _check_version(path, file)
         shape = (label.window.steps, label.grid.ny, label.grid.nx)
         _check_axes(file, label, shape)
@@ -41,21 +53,6 @@ def read_content(path: Path, label: Label) -> Content:
             prefix=_dataset(file, f"{GROUP}/prefix_sums", tuple(size + 1 for size in shape)),
             errors=_error_model(file, shape),
         )
-    except InputError:
-        raise
-    # h5py answers a damaged file with whatever error its first bad byte leads to
-    except (
-        OSError,
-        KeyError,
-        ValueError,
-        TypeError,
-        RuntimeError,
-        AttributeError,
-        OverflowError,
-        MemoryError,
-    ) as error:
-        msg = f"{path}: not a release's values ({error}); get a fresh copy of the release"
-        raise InputError(msg) from error
 
 
 def _check_version(path: Path, file: Stored) -> None:
@@ -88,6 +85,9 @@ def _error_model(file: Stored, shape: Shape) -> ErrorModel:
     kind = group.attrs["error_model"]
     if kind == "replicates":
         count = group["replicate_time"].shape[0]
+        if count < FEWEST_REPLICATES:
+            msg = f"{count} replicates make no error bar"
+            raise ValueError(msg)
         return Spread(
             _held(_dataset(group, "replicate_space", (count, *shape[1:]))),
             _held(_dataset(group, "replicate_time", (count, shape[0]))),
@@ -113,6 +113,9 @@ def _broadcastable(group: Stored, name: str, shape: Shape) -> Stored:
 
 def _dataset(group: Stored, name: str, shape: tuple[int, ...]) -> Stored:
     """Return a dataset that has the expected shape and whose bytes are in this file."""
+    if name not in group:
+        msg = f"{name} is missing"
+        raise ValueError(msg)
     dataset = group[name]
     if dataset.shape != shape:
         msg = f"{name} has shape {dataset.shape} instead of {shape}"

@@ -54,17 +54,26 @@ def _equal_mass(values: Floats, counts: Ints, buckets: int) -> Ints:
 def _kmeans(values: Floats, counts: Ints, buckets: int) -> Ints:
     """Lloyd's iteration on sorted numbers: a cluster is an interval, so prefix sums give its mean.
 
-    Starts from equally many distinct values in each cluster; a cluster that loses all its values is dropped.
+    It starts from splitting the widest scattered cluster at its mean, again and again. A cluster that loses all its
+    values is dropped.
     """
-    clusters = min(buckets, len(values))
-    weight = np.concatenate([[0.0], np.cumsum(counts)])
-    moment = np.concatenate([[0.0], np.cumsum(counts * values)])
-    ends = np.arange(clusters + 1) * len(values) // clusters
+    centred = values - np.average(values, weights=counts)
+    weight, first, second = (np.append(0.0, np.cumsum(counts * centred**power)) for power in range(3))
+
+    def means(ends: Ints) -> Floats:
+        return np.diff(first[ends]) / np.diff(weight[ends])
+
+    ends = np.array([0, len(values)])
+    for _ in range(min(buckets, len(values)) - 1):
+        scatter = np.where(np.diff(ends) > 1, np.diff(second[ends]) - np.diff(weight[ends]) * means(ends) ** 2, -np.inf)
+        widest = int(scatter.argmax())
+        border = np.searchsorted(centred, means(ends)[widest])
+        ends = np.insert(ends, widest + 1, np.clip(border, ends[widest] + 1, ends[widest + 1] - 1))
     for _ in range(LLOYD_ROUNDS):
-        centres = np.diff(moment[ends]) / np.diff(weight[ends])
-        borders = np.searchsorted(values, (centres[1:] + centres[:-1]) / 2)
+        centres = means(ends)
+        borders = np.searchsorted(centred, (centres[1:] + centres[:-1]) / 2)
         moved = np.unique(np.concatenate([[0], borders, [len(values)]]))
         if np.array_equal(moved, ends):
             break
         ends = moved
-    return np.repeat(np.arange(len(ends) - 1), np.diff(ends)).astype(np.int64)
+    return np.repeat(np.arange(len(ends) - 1), np.diff(ends))

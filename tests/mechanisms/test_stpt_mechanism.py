@@ -1,0 +1,170 @@
+import math
+import sys
+from datetime import UTC, datetime, timedelta
+
+import numpy as np
+import pytest
+from pydantic import TypeAdapter, ValidationError
+
+from gridveil.cube import Grid, Window
+from gridveil.errors import MissingExtraError, UsageError
+from gridveil.estimate import NoisyParts, Replicates
+from gridveil.mechanisms.base import Mechanism
+from gridveil.mechanisms.stpt import STPT_PAPER, Stpt
+from gridveil.privacy.bound import Bound
+from gridveil.privacy.budget import PureDP
+from gridveil.privacy.kernel import Kernel
+from gridveil.testing import ArraySource, Tape, kernel_on, replay_measure
+
+START = datetime(2013, 2, 4, tzinfo=UTC)
+HOUR = timedelta(hours=1)
+SHORT = {"train_steps": 60, "epochs": 1}
+WAYS = {
+    "blocks": {},
+    "quantized": {"partition": "quantized", "quantizer": "equal-mass", "buckets": 7},
+    "paper": STPT_PAPER,
+}
+
+
+def town(nx: int = 8, ny: int = 8, steps: int = 108, seed: int = 0) -> np.ndarray:
+    """Clusters in space, a rhythm of the day, and noise of its own in every cell."""
+    random = np.random.default_rng(seed)
+    x, y = np.meshgrid(np.arange(nx), np.arange(ny), indexing="ij")
+    density = 100 + 3000 * np.exp(-((x - 2) ** 2 + (y - 5) ** 2) / 3)
+    rhythm = 1 + 0.7 * np.sin(2 * np.pi * (np.arange(steps) - 12) / 24)
+    return np.rint(density[:, :, None] * rhythm * random.uniform(0.8, 1.2, (nx, ny, steps))).astype(int)
+
+
+def kernel_of(readings: np.ndarray, steps: int, epsilon: float, step: timedelta = HOUR) -> Kernel:
+    window = Window(START, step, steps)
+    bound = Bound(6000, 3000 * steps)
+    return kernel_on(readings, window, epsilon=epsilon, bound=bound, train_steps=readings.shape[2] - steps)
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("epsilon", [1e-4, 1.0, 1e7])
+@pytest.mark.parametrize(
+    ("shape", "step", "steps"),
+    [
+        ((1, 1), HOUR, 1),
+        ((5, 3), timedelta(minutes=15), 13),
+        ((1, 9), timedelta(days=1), 7),
+        ((20, 30), timedelta(hours=12), 24),
+    ],
+)
+@pytest.mark.parametrize("data", ["empty", "town"])
+def test_any_shape_step_and_budget(
+    way: str, epsilon: float, shape: tuple[int, int], step: timedelta, steps: int, data: str
+) -> None:
+    readings = town(*shape, 60 + steps) if data == "town" else np.zeros((*shape, 60 + steps), dtype=int)
+    kernel = kernel_of(readings, steps, epsilon, step)
+    estimate = Stpt(**WAYS[way] | SHORT).release(kernel.face())
+    assert estimate.values.shape == (*shape, steps)
+    assert np.isfinite(estimate.values).all()
+    assert kernel.spent == pytest.approx(epsilon, rel=1e-9)
+    if way == "blocks":
+        assert (estimate.values >= 0).all()
+        assert isinstance(estimate.errors, Replicates)
+        assert np.isfinite(estimate.errors.space).all()
+        assert np.isfinite(estimate.errors.time).all()
+    else:
+        assert isinstance(estimate.errors, NoisyParts)
+        parts = estimate.errors.labels.ravel()
+        assert np.allclose(np.bincount(parts, weights=estimate.errors.shares.ravel()), 1)
+        assert estimate.details["parts"] == len(estimate.errors.scales) == parts.max() + 1
+
+
+@pytest.mark.parametrize("ratio", [(1.0, 2.0), (10.0, 20.0), (3.0, 1.0)])
+@pytest.mark.parametrize("way", WAYS)
+def test_the_two_epsilons_are_a_ratio_of_the_budget(way: str, ratio: tuple[float, float]) -> None:
+    kernel = kernel_of(town(), 48, epsilon=3)
+    Stpt(**WAYS[way] | SHORT, epsilon_pattern=ratio[0], epsilon_sanitize=ratio[1]).release(kernel.face())
+    first, *rest = (record.epsilon for record in kernel.records)
+    assert first == pytest.approx(3 * ratio[0] / sum(ratio))
+    assert math.fsum(rest) == pytest.approx(3 * ratio[1] / sum(ratio))
+    assert first + math.fsum(rest) <= 3
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_release_is_a_function_of_its_measurements(way: str) -> None:
+    """Two towns whose noisy answers coincide get the same partition and the same release, to the bit."""
+    window, bound = Window(START, HOUR, 48), Bound(6000, 144_000)
+    cells = np.stack(np.meshgrid(np.arange(8), np.arange(8), indexing="ij"), axis=-1).reshape(-1, 2)
+    mechanism = Stpt(**WAYS[way] | SHORT)
+    tape, estimates = Tape.record(seed=0), []
+    for readings, noise in ((town(), tape), (town(seed=1)[::-1] // 3, tape.replay())):
+        source = ArraySource(
+            Grid(0, 0, 8, 8, 8, 8), Window(START - 60 * HOUR, HOUR, 108), cells, readings.reshape(64, -1)
+        )
+        estimates.append(mechanism.release(Kernel(source, window, budget=PureDP(30), bound=bound, noise=noise).face()))
+    estimates.append(
+        mechanism.release(replay_measure(tape, Grid(0, 0, 8, 8, 8, 8), window, bound, math.nextafter(30.0, 0.0)))
+    )
+    for other in estimates[1:]:
+        assert np.array_equal(other.values, estimates[0].values)
+        assert other.details == estimates[0].details
+        for name, array in vars(estimates[0].errors).items():
+            assert np.array_equal(getattr(other.errors, name), array)
+
+
+def test_the_seed_changes_the_release() -> None:
+    first, second = (Stpt(**SHORT, seed=seed).release(kernel_of(town(), 48, 30).face()) for seed in (0, 1))
+    assert not np.array_equal(first.values, second.values)
+
+
+def test_stpt_beats_an_even_spread_of_the_exact_total() -> None:
+    readings = town()
+    truth = readings[:, :, 60:]
+    estimate = Stpt(train_steps=60).release(kernel_of(readings, 48, epsilon=100).face())
+    even = np.full(truth.shape, truth.mean())
+    assert np.abs(estimate.values - truth).sum() < 0.25 * np.abs(even - truth).sum()
+    assert estimate.details == {"time_blocks": 7, "space_blocks": 64, "space_depth": 3}
+
+
+def test_the_refined_pattern_knows_rhythm_and_clusters() -> None:
+    """One part per bucket of the pattern: what a single sum cannot correct comes from the pattern."""
+    readings = town()
+    truth = readings[:, :, 60:]
+    estimate = Stpt(train_steps=60, partition="quantized", buckets=1).release(kernel_of(readings, 48, 1e5).face())
+    assert np.corrcoef(estimate.values.sum(axis=(0, 1)), truth.sum(axis=(0, 1)))[0, 1] > 0.9
+    assert np.corrcoef(estimate.values.sum(axis=2).ravel(), truth.sum(axis=2).ravel())[0, 1] > 0.9
+
+
+def test_progress_is_told_per_epoch() -> None:
+    told = []
+    Stpt(train_steps=60, epochs=2).release(kernel_of(town(), 48, 3).face(), lambda *step: told.append(step))
+    assert {stage for stage, _ in told} == {"learn the pattern"}
+    assert [done for _, done in told] == pytest.approx([1 / 6, 2 / 6, 3 / 6, 4 / 6, 5 / 6, 1])
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_training_window_that_is_too_short_costs_nothing(way: str) -> None:
+    kernel = kernel_of(town(steps=58), 48, 3)
+    with pytest.raises(UsageError, match=r"train_steps=10 .* at least"):
+        Stpt(**WAYS[way] | {"train_steps": 10}).release(kernel.face())
+    assert kernel.spent == 0
+
+
+def test_without_torch_nothing_is_spent(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "torch", None)
+    for name in ("learn", "forecaster", "network"):
+        monkeypatch.delitem(sys.modules, f"gridveil.mechanisms.stpt.{name}", raising=False)
+        monkeypatch.delattr(f"gridveil.mechanisms.stpt.{name}", raising=False)
+    kernel = kernel_of(town(), 48, 3)
+    with pytest.raises(MissingExtraError, match=r"gridveil\[stpt\]"):
+        Stpt(**SHORT).release(kernel.face())
+    assert kernel.spent == 0
+
+
+def test_blocks_need_the_refined_forecaster() -> None:
+    with pytest.raises(UsageError, match="refined"):
+        Stpt(forecaster="plain")
+
+
+def test_fields_are_checked_and_read_from_text() -> None:
+    adapter = TypeAdapter(Stpt)
+    assert adapter.validate_python({"depth": "3", "quantizer": "equal-mass"}) == Stpt(depth=3, quantizer="equal-mass")
+    assert isinstance(adapter.validate_python(STPT_PAPER), Mechanism)
+    for wrong in ({"buckets": 0}, {"quantizer": "best"}, {"epsilon_pattern": 0}, {"lookback": 0}):
+        with pytest.raises(ValidationError):
+            adapter.validate_python(wrong)

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.leak import town
 
 from gridveil.cli import main as cli
 from gridveil.mechanisms.registry import make, names
@@ -20,7 +21,6 @@ from gridveil.release.open import open_release
 from gridveil.release.write import write_release
 from gridveil.spec import make_spec
 from gridveil.testing import Tape, replay_measure
-from tests.leak import town
 
 TODAY = date(2026, 1, 1)
 CHANGES = 7
@@ -71,7 +71,7 @@ def test_the_whole_budget_is_used_and_no_more(name: str, tmp_path: Path, monkeyp
 def test_what_recipients_see_of_the_command_is_the_same(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """Standard output, exit code and files of the real command, for a neighbour that drops rows and one that does not."""
+    """Standard output, exit code and files of the real command, for neighbours that drop rows or do not."""
     homes, rows = town.town()
     tape = Tape.record(seed=4)
     seen = []

@@ -50,7 +50,7 @@ def town(seed: int = 0, households: int = 30) -> tuple[Rows, Rows]:
 
 
 def poison(rng: np.random.Generator) -> Callable[[Rows, Rows], tuple[Rows, Rows]]:
-    """A change of one household that no one may notice: gone, monstrous, malformed, in two places, or of another town."""
+    """A change of one household that no one may notice: gone, monstrous, malformed, in two places, or new."""
     kinds: list[Callable[[Rows, Rows], tuple[Rows, Rows]]] = [
         lambda homes, rows: ([h for h in homes if h["household"] != "H3"], [r for r in rows if r["household"] != "H3"]),
         lambda homes, rows: (homes, [{**r, "kwh": 1e300} if r["household"] == "H3" else r for r in rows]),

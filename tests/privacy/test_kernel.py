@@ -43,7 +43,7 @@ def test_what_would_go_over_is_refused_and_changes_nothing() -> None:
     asked = kernel("1")
     asked.sums(0, 0.6)
     before = asked.spent
-    with pytest.raises(BudgetError, match="remaining 0.4"):
+    with pytest.raises(BudgetError, match=r"remaining 0\.4"):
         asked.sums(0, 0.5)
     with pytest.raises(BudgetError):
         asked.household_totals([0, 10], 0.5)

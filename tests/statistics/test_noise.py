@@ -1,7 +1,7 @@
 """The installed sampler, tested for what the guarantee needs, with power.
 
-False alarms: chi-square and binomial tests reject with probability ALPHA each; there are fewer than 40 of them, so that a
-run of this file fails by chance with probability below 4e-5. Nothing is seeded.
+False alarms: chi-square and binomial tests reject with probability ALPHA each; there are fewer than 40 of them, so that
+a run of this file fails by chance with probability below 4e-5. Nothing is seeded.
 """
 
 import math

@@ -105,11 +105,17 @@ def test_large_releases_are_read_by_their_corners(
     assert (one.low, one.high) == pytest.approx((held.query(x=(1, 3), time=(2, 20)).low, one.high))
 
 
+@pytest.mark.parametrize("kind", ["parts", "identity", "replicates"])
+def test_nothing_asked_nothing_answered(publish: Callable[..., Path], kind: str) -> None:
+    assert open_release(publish(kind)).answers_of(np.empty((0, 6), int)).high.shape == (0,)
+
+
 def test_times_can_be_said_in_many_ways(publish: Callable[..., Path]) -> None:
     opened = open_release(publish())
     expected = opened.query(time=(3, 6))
     start = datetime(2013, 2, 4, 3, tzinfo=UTC)
     east = timezone(timedelta(hours=2))
+    assert opened.query(time=(np.int64(3), np.int64(6))) == expected
     assert opened.query(time=(start, start + timedelta(hours=3))) == expected
     assert opened.query(time=("2013-02-04T03", "2013-02-04T06:00")) == expected
     assert opened.query(time=("2013-02-04T05:00+02:00", start.astimezone(east) + timedelta(hours=3))) == expected

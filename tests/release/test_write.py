@@ -138,9 +138,10 @@ ONE = np.array(1.0)
         Estimate(ONES, NoisyParts(None, np.ones((7, 1, 1)), ONE)),
         Estimate(ONES, NoisyParts(np.full(SHAPE, 3), np.ones(3), ONE)),
         Estimate(ONES, Replicates(np.ones((9, 2, 2)), np.ones((9, WINDOW.steps)))),
+        Estimate(ONES, Replicates(np.full((9, GRID.nx, GRID.ny), np.nan), np.ones((9, WINDOW.steps)))),
         Estimate(ONES, Replicates(np.ones((1, GRID.nx, GRID.ny)), np.ones((1, WINDOW.steps)))),
     ],
-    ids=["shape", "nan", "negative", "infinite", "broadcast", "label", "replicates", "one replicate"],
+    ids=["shape", "nan", "negative", "infinite", "broadcast", "label", "replicates", "nan replicates", "one replicate"],
 )
 def test_an_estimate_that_makes_no_sense_is_refused(tmp_path: Path, estimate: Estimate) -> None:
     with pytest.raises(UsageError):

@@ -115,6 +115,9 @@ class Spread:
         if len(space) < FEWEST_REPLICATES or space.shape != (len(time), nx, ny) or time.shape != (len(space), steps):
             msg = f"replicates of shapes {space.shape} and {time.shape} do not fit a cube of {(nx, ny, steps)}"
             raise UsageError(msg)
+        if not (np.isfinite(space).all() and np.isfinite(time).all()):
+            msg = "an estimate has replicates that are not finite; this is a fault of its mechanism"
+            raise UsageError(msg)
         return cls(space.transpose(0, 2, 1) / WH_PER_KWH, time)
 
     def cell_errors(self, steps: slice, shape: Shape) -> Floats:

@@ -48,7 +48,7 @@ def load_label(path: Path) -> Label:
         _check_version(path, content)
         label = Label.model_validate(content)
         label.grid.grid()
-        label.window.window()
+        _ = label.window.window().end
     except InputError:
         raise
     except FileNotFoundError as error:

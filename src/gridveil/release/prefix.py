@@ -35,9 +35,9 @@ def box_sums(prefix: Floats | StoredPrefix, ranges: NDArray[np.int64]) -> Floats
     axes = ranges.shape[1] // 2
     corners = list(product((0, 1), repeat=axes))
     points = np.concatenate([ranges[:, [2 * axis + end for axis, end in enumerate(corner)]] for corner in corners])
-    values = prefix[tuple(points.T)].reshape(len(corners), len(ranges), -1)
+    values = prefix[tuple(points.T)].reshape(len(corners), len(ranges), *prefix.shape[axes:])
     signs = np.array([(-1.0) ** (axes - sum(corner)) for corner in corners])
-    return np.tensordot(signs, values, axes=(0, 0)).reshape(len(ranges), *prefix.shape[axes:])
+    return np.asarray(np.tensordot(signs, values, axes=(0, 0)))
 
 
 class StoredPrefix:
@@ -62,7 +62,8 @@ class StoredPrefix:
         numbers = np.ravel_multi_index(places, chunks)
         order = np.argsort(numbers, kind="stable")
         values = np.empty(len(numbers))
-        for group in np.split(order, np.flatnonzero(np.diff(numbers[order])) + 1):
+        starts = np.flatnonzero(np.diff(numbers[order], prepend=-1))
+        for group in np.split(order, starts)[1:]:
             corner = [int(place[group[0]]) * size for place, size in zip(places, sizes, strict=True)]
             block = self.dataset[tuple(slice(c, c + size) for c, size in zip(corner, sizes, strict=True))]
             values[group] = block[tuple(index[group] - c for index, c in zip(points, corner, strict=True))]

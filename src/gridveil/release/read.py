@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -19,7 +20,8 @@ from gridveil.release.label import Label
 MOST_CELLS = 2**34
 LARGEST_CHUNK = 2**26
 HELD_BYTES = 2**25
-MOST_PARTS = 2**28
+MOST_PARTS = 2**27
+MOST_REPLICATE_BYTES = 2**31
 
 
 @dataclass(frozen=True)
@@ -64,8 +66,7 @@ def _check_version(path: Path, file: Stored) -> None:
 
 def _check_axes(file: Stored, label: Label, shape: Shape) -> None:
     """Refuse a cube of absurd size, and one whose axes are not those of the label."""
-    cells = int(np.prod([float(size) for size in shape]))
-    if cells > MOST_CELLS:
+    if math.prod(shape) > MOST_CELLS:
         msg = f"a cube of {shape} (time, y, x) is larger than any release"
         raise ValueError(msg)
     grid = label.grid
@@ -88,10 +89,12 @@ def _error_model(file: Stored, shape: Shape) -> ErrorModel:
         if count < FEWEST_REPLICATES:
             msg = f"{count} replicates make no error bar"
             raise ValueError(msg)
-        return Spread(
-            _held(_dataset(group, "replicate_space", (count, *shape[1:]))),
-            _held(_dataset(group, "replicate_time", (count, shape[0]))),
-        )
+        space = _dataset(group, "replicate_space", (count, *shape[1:]))
+        time = _dataset(group, "replicate_time", (count, shape[0]))
+        if space.nbytes + time.nbytes > MOST_REPLICATE_BYTES:
+            msg = f"{count} replicates are more than any release has"
+            raise ValueError(msg)
+        return Spread(space[()], time[()])
     if kind != "noisy parts":
         msg = f"error model {kind!r} is not known"
         raise ValueError(msg)

@@ -36,8 +36,8 @@ With QGIS: Layer > Add Raster Layer, choose `consumption.nc` and in it `consumpt
 
 ## Reading it
 
-- A value is an estimate. In 95 of 100 cases the interval `value +- 1.96 x consumption_se` of a single cell and step
-  holds what the noise was added to, or nearly so; `gridveil query` gives the exact interval.
+- A value is an estimate. `value +- 1.96 x consumption_se` of a single cell and step holds what the noise was added to
+  about 94 to 95 times in 100; `gridveil query` gives exact 95 % intervals.
 - {quadrature}
 - {negative}
 - The error bars are about the noise. They do not cover energy cut off by the bounds, nor the error of spreading a

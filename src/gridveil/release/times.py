@@ -26,7 +26,7 @@ def index_range(axis: str, asked: tuple[int, int] | None, size: int) -> tuple[in
 
 def step_range(asked: tuple[int, int] | tuple[Instant, Instant] | None, window: Window) -> tuple[int, int]:
     """Return a half-open range of steps from indices, or from two instants at which steps begin or end."""
-    if asked is None or isinstance(asked[0], int):
+    if asked is None or not isinstance(asked[0], datetime | str):
         return index_range("time", asked, window.steps)
     start, stop = (_boundary(instant, window) for instant in asked)
     if start >= stop:

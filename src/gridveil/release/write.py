@@ -39,7 +39,7 @@ def write_release(path: Path, *, grid: Grid, window: Window, estimate: Estimate,
             _sync(file)
         aside.rename(path)
     except BaseException:
-        shutil.rmtree(aside)
+        shutil.rmtree(aside, ignore_errors=True)
         raise
     _sync(path.parent)
 

@@ -181,6 +181,14 @@ def test_the_face_has_no_way_to_the_source() -> None:
     assert any(thing is face.sums for thing in seen)
 
 
+@pytest.mark.parametrize("kind", [np.int8, np.uint8, np.int64, np.uint64])
+def test_labels_of_any_integer_type_mean_the_same(kind: type) -> None:
+    labels = np.arange(6).reshape(3, 2, 1)
+    expected, given = kernel(seed=1), kernel(seed=1)
+    assert expected.sums(labels, 1).values.tolist() == given.sums(labels.astype(kind), 1).values.tolist()
+    assert expected.spent == given.spent
+
+
 def test_test_noise_marks_the_kernel_as_not_private() -> None:
     assert not kernel(seed=0).private
     assert kernel(seed=None).private

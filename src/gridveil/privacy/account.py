@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +13,11 @@ from gridveil.cube import Window
 from gridveil.errors import UsageError
 from gridveil.privacy.bound import Bound
 
-Weights = NDArray[np.float64]
+Floats = NDArray[np.float64]
+Marks = NDArray[np.signedinteger[Any] | np.unsignedinteger[Any]]
+"""Labels of every (x, y, t), broadcastable to the cube."""
+
+Weights = Floats
 """Loss per Wh of every (x, y, t), broadcastable to the cube: an axis of length 1 stands for equal weights."""
 
 # Losses are sums of positive floats. Adding n of them errs by at most n * 2**-53 relative, so raising the sum
@@ -20,7 +26,7 @@ ROUNDING = 1e-10
 MOST_TERMS = 800_000
 
 
-def worst_loss(weights: Weights, steps: int, bound: Bound) -> NDArray[np.float64]:
+def worst_loss(weights: Weights, steps: int, bound: Bound) -> Floats:
     """Return, per pillar, the largest loss that a household within the bound can suffer.
 
     Guarantee: the result is `max { sum_t w_t v_t : 0 <= v_t <= step, sum_t v_t <= window }` up to rounding. This is a
@@ -40,7 +46,7 @@ def worst_loss(weights: Weights, steps: int, bound: Bound) -> NDArray[np.float64
     return np.asarray(bound.step * heaviest[..., 1:].sum(axis=-1) + rest * heaviest[..., 0])
 
 
-@dataclass(frozen=True)
+@dataclass
 class Account:
     """The weights of all measurements made on one window under one bound, added up.
 
@@ -48,6 +54,8 @@ class Account:
     moves the log-probability of any answer by at most `sum_t |A_j,pt| v_t / b_j`, so all measurements together, each
     perhaps chosen by the answers before it, move that of the whole transcript by at most `sum_t W_pt v_t`, with `W_pt`
     the sum of the weights `|A_j,pt| / b_j`. The worst admissible `v` gives the loss of the pillar.
+
+    A measurement is given as its labels and the weight of each label (see `weights_of`).
     """
 
     window: Window
@@ -55,16 +63,32 @@ class Account:
     weights: Weights = field(default_factory=lambda: np.zeros((1, 1, 1)))
     measurements: int = 0
 
-    def __post_init__(self) -> None:
-        """Refuse what rounding could no longer be bounded for."""
-        if self.window.steps + self.measurements > MOST_TERMS:
+    def loss_with(self, marks: Marks, weight: Floats) -> Floats:
+        """Return the loss of every pillar, broadcastable to (x, y), if this measurement were made too."""
+        if self.window.steps + self.measurements >= MOST_TERMS:
             msg = f"more than {MOST_TERMS} steps and measurements in one window cannot be accounted for"
             raise UsageError(msg)
+        rows = max(len(marks), len(self.weights))
+        # One slab of the grid at a time: a copy of the whole cube would cost more than the arithmetic.
+        pairs = zip(_rows(marks, rows), _rows(self.weights, rows), strict=True)
+        slabs = (weights_of(mark, weight) + before for mark, before in pairs)
+        return np.concatenate([worst_loss(slab, self.window.steps, self.bound) for slab in slabs])
 
-    def loss(self) -> NDArray[np.float64]:
-        """Return the loss of every pillar, broadcastable to (x, y), before rounding up."""
-        return worst_loss(self.weights, self.window.steps, self.bound)
+    def add(self, marks: Marks, weight: Floats) -> None:
+        """Put the measurement into the account."""
+        shape = np.broadcast_shapes(self.weights.shape, marks.shape)
+        if self.weights.shape != shape:
+            self.weights = np.broadcast_to(self.weights, shape).copy()
+        for row, mark in enumerate(_rows(marks, len(self.weights))):
+            self.weights[row] += weights_of(mark[0], weight)
+        self.measurements += 1
 
-    def plus(self, weights: Weights) -> Account:
-        """Return this account with one more measurement in it."""
-        return Account(self.window, self.bound, self.weights + weights, self.measurements + 1)
+
+def weights_of(marks: Marks, weight: Floats) -> Weights:
+    """Return the weight of every cell and step from the weights of labels; label -1 weighs nothing."""
+    return np.append(weight, 0.0)[marks]
+
+
+def _rows(array: NDArray[Any], count: int) -> Iterator[NDArray[Any]]:
+    """Give out `count` slabs along the first axis, the same one again where there is only one."""
+    return (array[i : i + 1] if len(array) > 1 else array for i in range(count))

@@ -12,13 +12,16 @@ from numpy.typing import ArrayLike, NDArray
 
 from gridveil.cube import Window
 from gridveil.errors import BudgetError, UsageError
-from gridveil.privacy.account import ROUNDING, Account, Weights, worst_loss
+from gridveil.privacy.account import ROUNDING, Account, Marks
 from gridveil.privacy.bound import Bound
 from gridveil.privacy.budget import PureDP
 from gridveil.privacy.labels import as_labels, steps_per_label, sum_by_label
 from gridveil.privacy.measure import Measure, Measurement
 from gridveil.privacy.noise import LARGEST_SCALE, ExactLaplace, Noise
 from gridveil.privacy.source import Source
+
+Losses = dict[tuple[Window, Bound], NDArray[np.float64]]
+"""What every pillar has lost on each window under each bound."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +53,7 @@ class Kernel:
         self._source = source
         self._noise = noise or ExactLaplace()
         self._accounts: dict[tuple[Window, Bound], Account] = {}
-        self._losses: dict[tuple[Window, Bound], NDArray[np.float64]] = {}
+        self._losses: Losses = {}
         self._cubes: dict[tuple[Window, Bound], NDArray[np.int64]] = {}
         self._fixed = 0.0
         self._records: list[Record] = []
@@ -65,7 +68,7 @@ class Kernel:
     @property
     def spent(self) -> float:
         """The loss of the worst-off pillar, rounded up."""
-        return self._spent(self._losses, self._fixed)
+        return _worst(self._losses, self._fixed)
 
     @property
     def remaining(self) -> float:
@@ -121,22 +124,17 @@ class Kernel:
         marks = as_labels(labels, (grid.nx, grid.ny, window.steps))
         ratios = _relative(relative, marks)
         _check_epsilon(epsilon)
-        unit: Weights = np.append(1 / ratios, 0.0)[marks]  # label -1 takes the appended weight 0
         if sequential:
             most = steps_per_label(marks, window.steps, len(ratios)).max(axis=(0, 1))
             own = float((np.minimum(bound.step * most, bound.window) / ratios).sum())
         else:
-            own = float(worst_loss(unit, window.steps, bound).max())
-        if own == 0:
-            msg = "all labels are -1: there is nothing to measure"
-            raise UsageError(msg)
-        factor = own * (1 + 3 * ROUNDING) / epsilon
-        scales = factor * ratios
+            own = float(Account(window, bound).loss_with(marks, 1 / ratios).max())
+        scales = ratios * (own * (1 + 3 * ROUNDING) / epsilon)
         _check_scales(scales)
         if sequential:
             self._charge(fixed=epsilon)
         else:
-            self._charge(key=(window, bound), weights=unit / factor)
+            self._charge_sums(window, bound, marks, 1 / scales)
         self._records.append(Record("sums", len(scales), epsilon, window, bound))
         true = sum_by_label(self._cube(window, bound), marks, len(scales))
         return Measurement(self._noise.add(true, scales), scales)
@@ -175,34 +173,42 @@ class Kernel:
             self._cubes[window, bound] = self._source.bounded_cube(window, bound)
         return self._cubes[window, bound]
 
-    def _charge(
-        self, key: tuple[Window, Bound] | None = None, weights: Weights | None = None, fixed: float = 0.0
-    ) -> None:
-        """Add a measurement to the accounts, or refuse it and change nothing."""
-        losses, total = self._losses, self._fixed + fixed / (1 + 2 * ROUNDING)
-        if key is not None and weights is not None:
-            account = self._accounts.get(key, Account(*key)).plus(weights)
-            losses = {**losses, key: account.loss()}
-        after = self._spent(losses, total)
+    def _charge_sums(self, window: Window, bound: Bound, marks: Marks, weight: NDArray[np.float64]) -> None:
+        """Add the weights of a measurement to its account, or refuse it and change nothing."""
+        account = self._accounts.setdefault((window, bound), Account(window, bound))
+        losses = {**self._losses, (window, bound): account.loss_with(marks, weight)}
+        self._allow(losses, self._fixed)
+        account.add(marks, weight)
+        self._losses = losses
+
+    def _charge(self, fixed: float) -> None:
+        """Add a fixed charge, or refuse it and change nothing. Its measurement was made to cost a little less."""
+        total = self._fixed + fixed / (1 + 2 * ROUNDING)
+        self._allow(self._losses, total)
+        self._fixed = total
+
+    def _allow(self, losses: Losses, fixed: float) -> None:
+        """Refuse what would take the worst-off pillar over the budget."""
+        after, budget = _worst(losses, fixed), float(self.budget.epsilon)
         if Fraction(after) > self.budget.epsilon:
-            budget = float(self.budget.epsilon)
             msg = (
                 f"this measurement would take the worst-off pillar to epsilon {after:.6g} of {budget:g} "
                 f"(spent {self.spent:.6g}, remaining {self.remaining:.6g}, over by {after - budget:.3g}); not made"
             )
             raise BudgetError(msg)
-        self._losses, self._fixed = losses, total
-        if key is not None and weights is not None:
-            self._accounts[key] = account
-
-    @staticmethod
-    def _spent(losses: dict[tuple[Window, Bound], NDArray[np.float64]], fixed: float) -> float:
-        total = sum(losses.values(), np.zeros((1, 1)))
-        return float((total.max() + fixed) * (1 + ROUNDING))
 
 
-def _relative(relative: ArrayLike | None, marks: NDArray[np.int64]) -> NDArray[np.float64]:
+def _worst(losses: Losses, fixed: float) -> float:
+    """Return the loss of the worst-off pillar, rounded up by more than floating-point errors can amount to."""
+    total = sum(losses.values(), np.zeros((1, 1)))
+    return float((total.max() + fixed) * (1 + ROUNDING))
+
+
+def _relative(relative: ArrayLike | None, marks: Marks) -> NDArray[np.float64]:
     count = int(marks.max()) + 1
+    if not count:
+        msg = "all labels are -1: there is nothing to measure"
+        raise UsageError(msg)
     if relative is None:
         return np.ones(count)
     ratios = np.asarray(relative, dtype=np.float64)

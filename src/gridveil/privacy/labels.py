@@ -6,17 +6,20 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from gridveil.errors import UsageError
+from gridveil.privacy.account import Marks
 
 Ints = NDArray[np.int64]
 
 
-def as_labels(labels: ArrayLike, shape: tuple[int, int, int]) -> Ints:
-    """Return the labels as int64 with three axes, each as long as the cube's or 1; refuse what cannot be that."""
+def as_labels(labels: ArrayLike, shape: tuple[int, int, int]) -> Marks:
+    """Return the labels as integers with three axes, each as long as the cube's or 1; refuse what cannot be that."""
     given = np.asarray(labels)
     if given.dtype.kind not in "iu" or given.ndim > len(shape):
         msg = f"labels must be integers that broadcast to the cube {shape}, not {given.dtype} of shape {given.shape}"
         raise UsageError(msg)
-    marks = given.astype(np.int64, copy=False).reshape((1,) * (len(shape) - given.ndim) + given.shape)
+    if given.dtype == np.uint64:  # numpy does not index with it
+        given = given.astype(np.int64)
+    marks = given.reshape((1,) * (len(shape) - given.ndim) + given.shape)
     if any(have not in (1, want) for have, want in zip(marks.shape, shape, strict=True)) or not marks.size:
         msg = f"labels of shape {given.shape} do not broadcast to the cube {shape}"
         raise UsageError(msg)
@@ -26,7 +29,7 @@ def as_labels(labels: ArrayLike, shape: tuple[int, int, int]) -> Ints:
     return marks
 
 
-def sum_by_label(cube: Ints, marks: Ints, count: int) -> Ints:
+def sum_by_label(cube: Ints, marks: Marks, count: int) -> Ints:
     """Return the sum of the cube over each label 0 .. count-1, in exact integer arithmetic. O(cells x steps)."""
     along = tuple(axis for axis in range(3) if marks.shape[axis] == 1)
     reduced = cube.sum(axis=along, keepdims=True) if along else cube
@@ -36,10 +39,10 @@ def sum_by_label(cube: Ints, marks: Ints, count: int) -> Ints:
     return sums[:count]
 
 
-def steps_per_label(marks: Ints, steps: int, count: int) -> Ints:
+def steps_per_label(marks: Marks, steps: int, count: int) -> Ints:
     """Return how many steps of each pillar lie in each label, axes (x, y, label) with x and y perhaps of length 1."""
     nx, ny, nt = marks.shape
     pillar = np.arange(nx * ny).reshape(nx, ny, 1)
-    flat = np.where(marks >= 0, pillar * count + marks, nx * ny * count)
+    flat = np.where(marks >= 0, pillar * count + marks.astype(np.int64), nx * ny * count)
     counts = np.bincount(flat.ravel(), minlength=nx * ny * count + 1)[:-1].reshape(nx, ny, count)
     return np.asarray(counts * (steps // nt), dtype=np.int64)

@@ -85,6 +85,7 @@ def test_test_noise_is_said_in_capitals() -> None:
     assert describe(label)[0].heading.startswith("NOT PRIVATE")
     assert readme(label).startswith("# NOT PRIVATE")
     assert "e^1" not in words(label)
+    assert "at most 2.72 %" not in words(label)
 
 
 @given(st.floats(0, 1000))

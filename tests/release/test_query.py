@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
@@ -10,12 +12,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
+from gridveil.cube import Grid, Window
 from gridveil.errors import UsageError
 from gridveil.estimate import Estimate, NoisyParts, Replicates
 from gridveil.release import prefix
 from gridveil.release.open import Release, open_release
+from gridveil.release.write import write_release
 
-from .conftest import GRID, WINDOW, make_estimate
+from .conftest import GRID, WINDOW, make_estimate, make_label
 
 Opened = tuple[Release, Estimate]
 SHAPE = (GRID.nx, GRID.ny, WINDOW.steps)
@@ -161,3 +165,25 @@ def test_intervals_cover_the_noise(publish: Callable[..., Path]) -> None:
     answer = opened.query(x=(1, 6), y=(0, 4), time=(5, 9))
     inside = int((np.abs(noise) <= answer.high - answer.value).sum())
     assert stats.binomtest(inside, 20_000, 0.95).pvalue > 1e-6
+
+
+def test_the_worked_example_of_the_format_page(tmp_path: Path) -> None:
+    grid, window = Grid(0, 0, 2, 2, nx=2, ny=2), Window(WINDOW.start, WINDOW.step, 1)
+    estimate = Estimate(np.ones((2, 2, 1)), NoisyParts(np.zeros((1, 1, 1), int), np.array([8000.0]), np.array(0.25)))
+    write_release(tmp_path / "r", grid=grid, window=window, estimate=estimate, label=make_label(grid, window))
+    opened = open_release(tmp_path / "r")
+    assert opened.query(x=(0, 1), y=(0, 1)).standard_error == pytest.approx(2.83, abs=0.01)
+    whole = opened.query()
+    assert whole.standard_error == pytest.approx(11.31, abs=0.01)
+    assert whole.high - whole.value == pytest.approx(8 * np.log(20))
+
+
+def test_asking_imports_nothing_slow(publish: Callable[..., Path]) -> None:
+    code = """
+import sys
+from gridveil.release.open import open_release
+open_release(sys.argv[1]).query()
+print(*{"xarray", "pandas", "scipy", "h5netcdf", "pyproj", "torch", "opendp", "ibis", "duckdb"} & set(sys.modules))
+"""
+    run = subprocess.run([sys.executable, "-c", code, publish()], capture_output=True, text=True, check=True)
+    assert run.stdout.strip() == ""

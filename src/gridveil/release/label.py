@@ -147,26 +147,13 @@ class Section(NamedTuple):
 
 def describe(label: Label) -> list[Section]:
     """Return the label in plain words, section by section."""
-    privacy, grid, window = label.privacy, label.grid, label.window
-    promise = [wording.promise(privacy.epsilon)] if label.private else [wording.NOT_PRIVATE_WHY]
-    training = label.training_window
+    grid, window, training = label.grid, label.window, label.training_window
     return [
         Section(
-            label.heading, [f"Published by {label.publisher} on {label.published}, gridveil {label.gridveil_version}."]
+            label.heading,
+            [f"Published by {label.publisher} on {label.published}, gridveil {label.gridveil_version}."],
         ),
-        Section(
-            "Privacy",
-            [
-                *promise,
-                f"Definition: {privacy.definition}, epsilon {privacy.epsilon:g}.",
-                f"Accounted for: {privacy.epsilon_accounted:g}, by the cell whose households lost most.",
-                f"Protected: {privacy.unit}. Neighbours: {privacy.neighbours}.",
-                wording.attack(privacy.attacker_true_positive_rate),
-                *wording.high_epsilon(privacy.epsilon),
-                f"Noise: {label.noise}.",
-                f"Ledger: {label.ledger}",
-            ],
-        ),
+        Section("Privacy", [*_privacy(label), f"Noise: {label.noise}.", f"Ledger: {label.ledger}"]),
         Section("Bounds", [_bound(bound) for bound in label.bounds]),
         Section(
             "Where and when",
@@ -189,6 +176,20 @@ def describe(label: Label) -> list[Section]:
             ],
         ),
         Section("Not covered", list(label.not_covered)),
+    ]
+
+
+def _privacy(label: Label) -> list[str]:
+    privacy = label.privacy
+    if not label.private:
+        return [wording.NOT_PRIVATE_WHY, f"It imitates {privacy.definition} with epsilon {privacy.epsilon:g}."]
+    return [
+        wording.promise(privacy.epsilon),
+        f"Definition: {privacy.definition}, epsilon {privacy.epsilon:g}.",
+        f"Accounted for: {privacy.epsilon_accounted:g}, by the cell whose households lost most.",
+        f"Protected: {privacy.unit}. Neighbours: {privacy.neighbours}.",
+        wording.attack(privacy.attacker_true_positive_rate),
+        *wording.high_epsilon(privacy.epsilon),
     ]
 
 

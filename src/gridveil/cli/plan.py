@@ -31,7 +31,7 @@ def run(
     Rehearses the publication on an invented town with as many households as you expect.
     """
     flags = {name: value for name, value in locals().items() if name not in ("source", "parameters", "expect")}
-    from rich.table import Table  # noqa: PLC0415  # slow to import
+    from rich.table import Column, Table  # noqa: PLC0415  # slow to import
 
     from gridveil.cli import show  # noqa: PLC0415  # slow to import
     from gridveil.evaluate.rehearse import rehearse  # noqa: PLC0415  # slow to import
@@ -39,12 +39,11 @@ def run(
     spec = o.spec_from(source, parameters, flags)
     with show.bars() as tell:
         expectations = rehearse(spec, expect, tell)
-    table = Table("question", "true answer, kWh", "standard error of the noise", "mean error in the rehearsal")
+    table = Table(Column("question", no_wrap=True), "truth, kWh", "noise (s.e.)", "mean error")
     for line in expectations:
         relative = f"{100 * line.error / line.truth:.0f} %" if line.truth else "-"
-        table.add_row(
-            line.question, f"{line.truth:,.2f}", f"{line.standard_error:,.2f}", f"{line.error:,.2f} ({relative})"
-        )
+        error = f"{line.error:,.2f} ({relative})"
+        table.add_row(line.question, f"{line.truth:,.2f}", f"{line.standard_error:,.2f}", error)
     show.out.print(
         f"{spec.mechanism} at epsilon {spec.epsilon}, rehearsed on an invented town of {expect:,} households:"
     )

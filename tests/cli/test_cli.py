@@ -1,0 +1,165 @@
+"""The command as people run it: its own process, exit codes, words."""
+
+import json
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+import yaml
+
+import gridveil
+from gridveil.cli.main import main
+from gridveil.cube import Grid
+from gridveil.evaluate.town import DEMO_WINDOW, make_town
+
+GRIDVEIL = str(Path(sys.executable).parent / "gridveil")
+PLACE = "--extent 0,0,800,800 --grid 8x8 --start 2013-02-04T00:00 --steps 120"
+BOUNDS = "--bound-step 20 --bound-window 192"
+
+
+@pytest.fixture(scope="module")
+def work(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("publisher")
+    make_town(200, grid=Grid(0, 0, 800, 800, nx=8, ny=8), window=DEMO_WINDOW).write(folder)
+    done = gridveil_command(
+        folder,
+        f"publish readings.parquet --households households.parquet {PLACE} {BOUNDS} --epsilon 3 "
+        "--mechanism even --out release",
+    )
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
+def gridveil_command(folder: Path, line: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([GRIDVEIL, *line.split()], cwd=folder, capture_output=True, text=True, check=False)
+
+
+def test_publish_says_what_was_spent_and_keeps_counts_off_standard_output(work: Path) -> None:
+    line = f"publish readings.parquet --households households.parquet {PLACE} {BOUNDS} --epsilon 1 --mechanism identity"
+    done = gridveil_command(work, f"{line} --out second")
+    assert done.returncode == 0
+    assert "Spent epsilon 1 of 1" in done.stdout
+    assert "200 households" in done.stderr
+    assert "200" not in done.stdout
+
+
+def test_flags_override_the_spec_and_paths_are_relative_to_it(work: Path) -> None:
+    (work / "specs").mkdir()
+    (work / "specs" / "spec.toml").write_text(
+        """
+        readings = "../readings.parquet"
+        households = "../households.parquet"
+        extent = [0, 0, 800, 800]
+        grid = "8x8"
+        start = 2013-02-04T00:00:00Z
+        steps = 120
+        bound_step = 20
+        bound_window = 192
+        epsilon = 1
+        mechanism = "even"
+        out = "from-spec"
+        """
+    )
+    done = gridveil_command(work, "publish specs/spec.toml --epsilon 2")
+    assert done.returncode == 0, done.stderr
+    assert gridveil.open(work / "specs" / "from-spec").label.privacy.epsilon == 2
+
+
+def test_query_and_info(work: Path) -> None:
+    asked = "query release --x 0:4 --y 2 --time 2013-02-04T00/2013-02-05T00"
+    words, figures = gridveil_command(work, asked), gridveil_command(work, f"{asked} --json")
+    answer = json.loads(figures.stdout)
+    assert answer["low"] < answer["value"] < answer["high"]
+    assert f"{answer['value']:,.1f} kWh" in words.stdout
+    same = gridveil.open(work / "release").query(x=(0, 4), y=(2, 3), time=(0, 24))
+    assert answer["value"] == pytest.approx(same.value)
+    info = gridveil_command(work, "info release")
+    assert "one household" in info.stdout
+    assert "epsilon 3" in info.stdout
+    record = yaml.safe_load(gridveil_command(work, "info release --registry").stdout)
+    assert record["deployment"]["privacy_loss"]["privacy_parameters"]["epsilon"] == 3
+
+
+def test_mechanisms_are_listed_with_a_line_each(work: Path) -> None:
+    listed = gridveil_command(work, "mechanisms").stdout
+    for name in ("stpt", "stpt-paper", "identity", "even"):
+        assert f"{name}\n  " in listed
+    assert "depth=5" in listed
+
+
+def test_plan_needs_no_data(tmp_path: Path) -> None:
+    done = gridveil_command(tmp_path, f"plan {PLACE} {BOUNDS} --epsilon 3 --mechanism even --expect 100")
+    assert done.returncode == 0, done.stderr
+    assert "one cell, one step" in done.stdout
+    assert not list(tmp_path.iterdir())
+
+
+def test_check_reports_and_strict_fails(work: Path) -> None:
+    line = "check readings.parquet --households households.parquet --extent 0,0,800,800 --grid 8x8 --mechanism even"
+    clean = gridveil_command(work, f"{line} --start 2013-02-04T00:00 --steps 120 --strict")
+    assert clean.returncode == 0, clean.stderr
+    assert "every row counts" in clean.stdout
+    partial = gridveil_command(work, f"{line} --start 2013-02-05T00:00 --steps 24")
+    assert partial.returncode == 0
+    assert "outside the steps read" in partial.stdout
+    strict = gridveil_command(work, f"{line} --start 2013-02-05T00:00 --steps 24 --strict")
+    assert strict.returncode == 3
+
+
+@pytest.mark.parametrize(
+    ("line", "code", "words"),
+    [
+        (f"{PLACE} {BOUNDS} --epsilon 3 --mechanism even", 2, "--out"),
+        (f"{PLACE} --epsilon 3 --mechanism even --out new", 2, "--bound-step"),
+        (f"{BOUNDS} --epsilon 3 --mechanism even --out new --grid 8x8", 2, "--extent"),
+        (f"{PLACE} {BOUNDS} --mechanism even --out new", 2, "--epsilon"),
+        (f"{PLACE} {BOUNDS} --epsilon 3 --mechanism evn --out new", 2, "there are: stpt"),
+        (f"{PLACE} {BOUNDS} --epsilon 3 --mechanism even --set depth=5 --out new", 2, "no parameter depth"),
+        (f"{PLACE} {BOUNDS} --epsilon 3 --mechanism stpt --set depth=deep --out new", 2, "depth"),
+        (f"{PLACE} {BOUNDS} --epsilon 3 --mechanism even --out release", 2, "already there"),
+        (f"{PLACE} {BOUNDS} --epsilon 0 --mechanism even --out new", 4, "above zero"),
+        (f"{PLACE} {BOUNDS} --epsilon 31 --mechanism even --out new", 4, "--acknowledge"),
+        (f"{PLACE} {BOUNDS} --epsilon 1e-300 --mechanism even --out new", 4, "64-bit"),
+        (f"{PLACE} {BOUNDS} --epsilon 3 --mechanism even --grid 8by8 --out new", 2, "32x32"),
+        (f"{PLACE} {BOUNDS} --epsilon 3 --mechanism even --timezone Mars/Olympus --out new", 2, "Europe/London"),
+    ],
+)
+def test_mistakes_get_an_exit_code_and_words_that_help(
+    work: Path, line: str, code: int, words: str, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(work)
+    monkeypatch.setattr(
+        sys, "argv", f"gridveil publish readings.parquet --households households.parquet {line}".split()
+    )
+    with pytest.raises(SystemExit) as stopped:
+        main()
+    assert stopped.value.code == code
+    assert words in capfd.readouterr().err
+    assert not (work / "new").exists()
+
+
+def test_missing_files_are_input_errors(work: Path) -> None:
+    done = gridveil_command(
+        work, f"publish nothing.parquet --households households.parquet {PLACE} {BOUNDS} --epsilon 3 --out new"
+    )
+    assert done.returncode == 3
+    assert "nothing.parquet" in done.stderr
+    assert gridveil_command(work, "query nothing").returncode == 3
+
+
+def test_an_acknowledged_epsilon_is_in_the_label(work: Path) -> None:
+    line = f"publish readings.parquet --households households.parquet {PLACE} {BOUNDS} --epsilon 50 --mechanism even"
+    done = gridveil_command(work, f"{line} --acknowledge --out weak")
+    assert done.returncode == 0, done.stderr
+    assert "50" in gridveil_command(work, "info weak").stdout
+
+
+def test_help_comes_at_once(work: Path) -> None:
+    times = []
+    for _ in range(3):
+        start = time.perf_counter()
+        assert "publish" in gridveil_command(work, "--help").stdout
+        times.append(time.perf_counter() - start)
+    assert min(times) < 1.5, "about 0.5 s on an idle machine"

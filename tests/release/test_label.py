@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from jsonschema import Draft7Validator
 
 from gridveil.errors import InputError, UsageError
+from gridveil.privacy.budget import attacker_rate
 from gridveil.release.files import dump_label, load_label
 from gridveil.release.label import Label, MechanismFacts, Privacy, describe
 from gridveil.release.readme import readme
 from gridveil.release.registry import to_registry
-from gridveil.release.wording import attacker_true_positive_rate
 
 from .conftest import make_label
 
@@ -90,11 +90,11 @@ def test_test_noise_is_said_in_capitals() -> None:
 
 @given(st.floats(0, 1000))
 def test_attackers_rate_is_a_probability_not_below_chance(epsilon: float) -> None:
-    assert 0.01 - 1e-12 <= attacker_true_positive_rate(epsilon) <= 1
+    assert 0.01 - 1e-12 <= attacker_rate(epsilon) <= 1
 
 
 def test_attackers_rate_is_in_the_label() -> None:
-    assert Privacy(epsilon=3, epsilon_accounted=2).attacker_true_positive_rate == attacker_true_positive_rate(3)
+    assert Privacy(epsilon=3, epsilon_accounted=2).attacker_true_positive_rate == attacker_rate(3)
 
 
 def test_registry_record_is_valid() -> None:

@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, NonNegativeFloat, PositiveFloat, PositiveInt
 
 from gridveil.cube import Grid, Window
+from gridveil.privacy.budget import attacker_rate
 from gridveil.release import wording
 
 
@@ -76,7 +77,7 @@ class Privacy(_Facts):
     unit: str = wording.UNIT
     neighbours: str = wording.NEIGHBOURS
     attacker_true_positive_rate: float = Field(
-        default_factory=lambda known: wording.attacker_true_positive_rate(known.get("epsilon", 0.0)),
+        default_factory=lambda known: attacker_rate(known.get("epsilon", 0.0)),
         description="an attacker's best true-positive rate at 1 % false positives",
     )
 

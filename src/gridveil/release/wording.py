@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 
+from gridveil.privacy.budget import PLAIN_WORDS_ABOVE
+
 DEFINITION = "pure epsilon-differential privacy"
 UNIT = "one household, with its entire series in all windows read and its location"
 NEIGHBOURS = "data sets that differ by adding or removing one household"
@@ -27,20 +29,6 @@ QUADRATURE = (
     "Ask gridveil for the error of a region."
 )
 NEGATIVE = "Negative values are noise around little or no consumption; sums need them as they are."
-HIGH_EPSILON = 5
-
-
-def attacker_true_positive_rate(epsilon: float, false_positive_rate: float = 0.01) -> float:
-    """Return the best true-positive rate of any attack that guesses whether a household is in the data.
-
-    **Guarantee.** Under pure epsilon-DP a test with false-positive rate `f` and true-positive rate `p` has
-    `p <= e^epsilon f` and, for its complement, `1 - f <= e^epsilon (1 - p)`.
-
-    >>> [round(attacker_true_positive_rate(e), 4) for e in (0.1, 1, 3, 30)]
-    [0.0111, 0.0272, 0.2009, 1.0]
-    """
-    grown = math.exp(min(epsilon, 700.0)) * false_positive_rate
-    return min(grown, 1 - math.exp(-epsilon) * (1 - false_positive_rate))
 
 
 def promise(epsilon: float) -> str:
@@ -61,10 +49,10 @@ def attack(rate: float) -> str:
 
 def high_epsilon(epsilon: float) -> list[str]:
     """Return the warning that an epsilon above 5 needs, or nothing."""
-    if epsilon <= HIGH_EPSILON:
+    if epsilon <= PLAIN_WORDS_ABOVE:
         return []
     warning = (
-        f"WARNING: epsilon {epsilon:g} is high. Above {HIGH_EPSILON} the guarantee by itself is weak: "
+        f"WARNING: epsilon {epsilon:g} is high. Above {PLAIN_WORDS_ABOVE} the guarantee by itself is weak: "
         "it does not rule out that a determined attacker recognises a household."
     )
     return [warning]

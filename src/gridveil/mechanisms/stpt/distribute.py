@@ -6,17 +6,13 @@ spread over its cells and steps in proportion to the pattern.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
-from gridveil.estimate import Floats, Replicates
+from gridveil.estimate import Floats
 from gridveil.mechanisms.stpt.blocks import BlockSums, sum_runs
 from gridveil.mechanisms.stpt.pattern import Pattern
 from gridveil.mechanisms.stpt.quadtree import Level
 from gridveil.mechanisms.stpt.shrinkage import posterior_mean, shrink
-
-REPLICATES = 40
 
 
 def distribute(sums: BlockSums, pattern: Pattern) -> tuple[Floats, Floats]:
@@ -28,26 +24,6 @@ def distribute(sums: BlockSums, pattern: Pattern) -> tuple[Floats, Floats]:
         shrunk = shrink(sums.time, blocks, 2 * sums.time_scale**2)
         expected = expected * np.repeat(shrunk / blocks, sums.run)[: len(expected)]
     return _levels(sums, pattern.space, total), expected / expected.sum()
-
-
-def replicate(sums: BlockSums, pattern: Pattern, space: Floats, time: Floats, seed: int) -> Replicates:
-    """Return estimates from redrawn noise around the estimate's own sums (a parametric bootstrap).
-
-    The pattern stays fixed: the spread tells of the noise on the published window, not of a wrong pattern.
-    """
-    random = np.random.default_rng(seed)
-    of_space, of_time = sums.level.gather(space), sum_runs(space.sum() * time, sums.run) if sums.run else sums.time
-    spaces, times = [], []
-    for _ in range(REPLICATES):
-        redrawn = replace(
-            sums,
-            time=of_time + random.laplace(0.0, sums.time_scale, of_time.shape),
-            space=of_space + random.laplace(0.0, sums.space_scale, of_space.shape),
-        )
-        again = distribute(redrawn, pattern)
-        spaces.append(again[0])
-        times.append(again[1])
-    return Replicates(np.stack(spaces), np.stack(times))
 
 
 def _total(sums: BlockSums, pattern: Pattern) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import timedelta
 
 import numpy as np
 
@@ -26,6 +27,10 @@ RHYTHM = 0.08
 LEAST_OF_MEAN = 0.05
 TOTAL_DRIFT = 0.01
 """Relative variance of the map's mean use between the training and the published window."""
+SHAPE_DRIFT = 0.01
+"""Relative variance of a step that the best profile still misses."""
+HOURLY_MEMORY = 0.7
+"""How much of such an error is still there an hour later."""
 
 
 @dataclass(frozen=True)
@@ -64,8 +69,13 @@ def refined_pattern(series: list[Series], window: Window, training: Training, pr
     trust = RHYTHM / (RHYTHM + (1 + waves.shape[1]) * level.mean_noise)
     time = np.maximum(profile.mean() + trust * (profile - profile.mean()), LEAST_OF_MEAN)
     space = level.mean * cell_shares(series[-1].part.level, shares[-1])
-    total = level.mean * float(time.sum())
-    return Pattern(space, time, total**2 * (TOTAL_DRIFT + level.mean_noise))
+    return Pattern(
+        space,
+        time,
+        total_variance=(level.mean * float(time.sum())) ** 2 * (TOTAL_DRIFT + level.mean_noise),
+        shape_variance=SHAPE_DRIFT + (1 - trust) * RHYTHM,
+        shape_memory=HOURLY_MEMORY ** (window.step / timedelta(hours=1)),
+    )
 
 
 def plain_pattern(series: list[Series], unit: float, steps: int, training: Training, progress: Progress) -> Floats:

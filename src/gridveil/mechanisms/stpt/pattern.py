@@ -11,12 +11,15 @@ from gridveil.estimate import Floats
 class Pattern:
     """Expected use of cell (x, y) at step t, Wh: `space[x, y] * time[t]`, all positive. Sanitised.
 
-    `total_variance` says how wrong the expected total may be, Wh squared.
+    How wrong it may be: `total_variance` of the total, Wh squared; beside that `shape_variance` of a single step,
+    relative to the square of its use; errors of successive steps have the correlation `shape_memory`.
     """
 
     space: Floats
     time: Floats
     total_variance: float
+    shape_variance: float
+    shape_memory: float
 
     @property
     def total(self) -> float:

@@ -13,12 +13,13 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 
 from gridveil.cube import Grid, Window
 from gridveil.errors import InputError, UsageError
-from gridveil.ingest.columns import timezone
-from gridveil.ingest.schema import HouseholdsTable, ReadingsTable
+from gridveil.ingest.clock import timezone
+from gridveil.ingest.schema import HouseholdsTable, ReadingsTable, Seconds, parse_duration
 from gridveil.privacy.bound import Bound
 
+__all__ = ["Spec", "make_spec", "parse_duration", "read_spec"]
+
 T = TypeVar("T")
-UNITS = {"s": 1, "min": 60, "h": 3600, "d": 86400}
 METRES_PER_DEGREE = 111_320.0
 WH_PER_KWH = 1000
 
@@ -47,21 +48,6 @@ HOW_TO_CHOOSE = {
 }
 
 
-def parse_duration(text: object) -> object:
-    """Return seconds from `15min`, `1h`, `1d` or `900s`.
-
-    >>> parse_duration("30min")
-    1800
-    """
-    if not isinstance(text, str):
-        return text
-    match = re.fullmatch(r"(\d+)\s*(s|min|h|d)", text.strip())
-    if not match:
-        msg = f"{text!r} is not a duration; write 15min, 1h or 1d"
-        raise ValueError(msg)
-    return int(match[1]) * UNITS[match[2]]
-
-
 def _parse_grid(text: object) -> object:
     if not isinstance(text, str):
         return text
@@ -74,9 +60,6 @@ def _parse_grid(text: object) -> object:
 
 def _parse_extent(text: object) -> object:
     return text.split(",") if isinstance(text, str) else text
-
-
-Seconds = Annotated[int, BeforeValidator(parse_duration), Field(ge=1)]
 
 
 class Spec(BaseModel):

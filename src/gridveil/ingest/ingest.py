@@ -35,24 +35,22 @@ def ingest(
     each, but only where there are any.
     """
     con = connect()
-    table = open_table(con, readings_table.path, readings_table.table, readings_table.delimiter)
-    homes = open_table(con, households_table.path, households_table.table, households_table.delimiter)
-    where = places(homes, households_table, grid)
-    rows = readings(table, readings_table, window)
     with reading(households_table.path):
+        where = places(open_table(con, "households", households_table), households_table, grid)
         faults = household_faults(where)
         where = where.materialised(con)
+        households = answer(where.located.count())
     with reading(readings_table.path):
+        rows = readings(open_table(con, "readings", readings_table), readings_table, window)
         good = accepted(rows, where.located, window)
         total = answer(rows.count())
         binned = con.create_table("binned", contributions(good, window))
-        if total != answer(good.count()) or answer((binned.wh >= LARGEST_READING).any()):
+        if total != answer(binned.readings.sum()) or answer((binned.wh >= LARGEST_READING).any()):
             faults += reading_faults(rows, where, window)
-        parts = binned.filter(~binned.doubtful).drop("doubtful")
+        parts = binned.filter(~binned.doubtful).drop("doubtful", "readings")
         doubtful = binned.filter(binned.doubtful)
         if answer(doubtful.count()):
             again = con.create_table("resolved", resolved(good, doubtful))
             faults += duplicate_faults(again)
             parts = parts.union(again.drop("duplicates"))
-        report = Report(answer(where.located.count()), total, tuple(faults))
-    return IngestedSource(grid, window, parts), report
+    return IngestedSource(grid, window, households, parts), Report(households, total, tuple(faults))

@@ -79,7 +79,7 @@ def household_faults(places: Places) -> list[Fault]:
     )
     a, b = of_rows.to_pyarrow().to_pylist()[0], of_seen.to_pyarrow().to_pylist()[0]
     faults = (
-        Fault("households", "household missing", a["nameless"] or 0, None),
+        Fault("households", "household missing, or line unreadable", a["nameless"] or 0, None),
         Fault("households", "coordinate missing, unreadable or not finite", a["placeless"] or 0, a["example"]),
         Fault("households", "two different places: household dropped", b["conflicts"] or 0, b["conflict"]),
         Fault("households", "outside the extent: household dropped", b["outsiders"] or 0, b["outsider"]),

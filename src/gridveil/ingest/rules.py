@@ -1,8 +1,9 @@
 """Which rows count. Each rule looks at one row, or at the rows of one household: never at the order of rows.
 
 Rows of readings, by the first rule that applies:
-  no household; timestamp missing or unreadable; outside the steps read; energy missing, unreadable or not finite;
-  energy negative; a household that is not in the table of households; a household without a usable place.
+  no household, or a line that cannot be read; timestamp missing or unreadable; outside the steps read; energy missing,
+  unreadable or not finite; energy negative; a household that is not in the table of households; a household without a
+  usable place.
 Several readings of one household at the same second: the smallest counts, the others are duplicates.
 A reading above 1 GWh counts as 1 GWh.
 
@@ -12,6 +13,7 @@ different places is dropped altogether, and so is one outside the extent; the sa
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -29,7 +31,7 @@ LARGEST_READING = 10**9
 """Wh; keeps sums of anything a meter can send inside int64."""
 
 READING_FAULTS = (
-    "household missing",
+    "household missing, or line unreadable",
     "timestamp missing or unreadable",
     "outside the steps read",
     "energy missing, unreadable or not finite",
@@ -56,6 +58,10 @@ def places(table: ibis.Table, schema: HouseholdsTable, grid: Grid) -> Places:
     """Return the cell of every household, `x * ny + y`."""
     import ibis  # noqa: PLC0415  # slow to import
 
+    width, height = grid.x1 - grid.x0, grid.y1 - grid.y0
+    if not (math.isfinite(width) and math.isfinite(height)):
+        msg = f"extent {grid.x0},{grid.y0},{grid.x1},{grid.y1}: too large to tell places apart"
+        raise UsageError(msg)
     x, y = _coordinates(table, schema)
     require_columns(table, schema.path, {"household": schema.household, "x": x, "y": y})
     rows = table.select(
@@ -76,8 +82,8 @@ def places(table: ibis.Table, schema: HouseholdsTable, grid: Grid) -> Places:
     inside = (seen.west >= grid.x0) & (seen.west < grid.x1) & (seen.south >= grid.y0) & (seen.south < grid.y1)
     seen = seen.mutate(one_place=one_place, inside=inside).fill_null({"one_place": False, "inside": False})
     kept = seen.filter(seen.one_place & seen.inside)
-    column = ((kept.west - grid.x0) / (grid.x1 - grid.x0) * grid.nx).floor().cast("int64")
-    row = ((kept.south - grid.y0) / (grid.y1 - grid.y0) * grid.ny).floor().cast("int64")
+    column = ((kept.west - grid.x0) / width * grid.nx).floor().cast("int64")
+    row = ((kept.south - grid.y0) / height * grid.ny).floor().cast("int64")
     located = kept.select(
         household="household",
         number=ibis.row_number().over(order_by=kept.household),

@@ -2,8 +2,31 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import BeforeValidator, ConfigDict, Field
+
+UNITS = {"s": 1, "min": 60, "h": 3600, "d": 86400}
+
+
+def parse_duration(text: object) -> object:
+    """Return seconds from `15min`, `1h`, `1d` or `900s`.
+
+    >>> parse_duration("30min")
+    1800
+    """
+    if not isinstance(text, str):
+        return text
+    match = re.fullmatch(r"(\d+)\s*(s|min|h|d)", text.strip())
+    if not match:
+        msg = f"{text!r} is not a duration; write 15min, 1h or 1d"
+        raise ValueError(msg)
+    return int(match[1]) * UNITS[match[2]]
+
+
+Seconds = Annotated[int, BeforeValidator(parse_duration), Field(ge=1)]
 
 
 @dataclass(frozen=True)
@@ -15,9 +38,11 @@ class ReadingsTable:
     unit: of the energy column. `kW` is the mean power over a meter interval and needs `interval`.
     timezone: of timestamps that carry no offset of their own.
     timestamps: whether they mark the start or the end of the meter interval.
-    interval: length of a meter interval, seconds; only needed for `kW`.
+    interval: length of a meter interval, seconds (or text such as 30min in a spec); only needed for `kW`.
     delimiter: between the fields of a CSV line.
     """
+
+    __pydantic_config__: ClassVar = ConfigDict(extra="forbid")
 
     path: str
     table: str | None = None
@@ -27,13 +52,15 @@ class ReadingsTable:
     unit: Literal["kWh", "Wh", "kW"] = "kWh"
     timezone: str = "UTC"
     timestamps: Literal["start", "end"] = "start"
-    interval: int | None = None
+    interval: Seconds | None = None
     delimiter: str = ","
 
 
 @dataclass(frozen=True)
 class HouseholdsTable:
     """Where the households' places are. Without column names, `lon, lat` or `x, y` are looked for."""
+
+    __pydantic_config__: ClassVar = ConfigDict(extra="forbid")
 
     path: str
     table: str | None = None

@@ -33,13 +33,15 @@ def contributions(accepted: ibis.Table, window: Window) -> ibis.Table:
     slot = -(-length(window) // SLOTS)  # seconds, rounded up
     bit = ibis.literal(1, "int64") << (accepted.second % length(window) // slot)
     return accepted.group_by("number", "cell", "step").agg(
-        wh=accepted.wh.sum().cast("int64"), doubtful=bit.cast("float64").sum() != bit.bit_or()
+        wh=accepted.wh.sum().cast("int64"),
+        readings=accepted.count(),
+        doubtful=bit.cast("float64").sum() != bit.bit_or(),
     )
 
 
 def resolved(accepted: ibis.Table, doubtful: ibis.Table) -> ibis.Table:
     """Return contributions of the doubtful households and steps, with the smallest of readings at the same second."""
-    again = accepted.semi_join(doubtful, ["number", "step"])
+    again = accepted.view().semi_join(doubtful, ["number", "step"])  # ibis cannot join on what a join computed
     once = again.group_by("number", "cell", "step", "second").agg(wh=again.wh.min(), rows=again.count())
     return once.group_by("number", "cell", "step").agg(
         wh=once.wh.sum().cast("int64"), duplicates=(once.rows - 1).sum().cast("int64")
@@ -48,10 +50,14 @@ def resolved(accepted: ibis.Table, doubtful: ibis.Table) -> ibis.Table:
 
 @dataclass(frozen=True)
 class IngestedSource:
-    """Contributions as a table: `number` of the household, `cell`, `step`, `wh`. Implements `privacy.source.Source`."""
+    """Contributions as a table: `number` of the household, `cell`, `step`, `wh`. Implements `privacy.source.Source`.
+
+    `households` counts all that have a place, with readings or without.
+    """
 
     grid: Grid
     window: Window
+    households: int
     table: ibis.Table
 
     def bounded_cube(self, window: Window, bound: Bound) -> Ints:
@@ -71,17 +77,13 @@ class IngestedSource:
         return cube.reshape(self.grid.nx, self.grid.ny, window.steps)
 
     def count_totals(self, window: Window, step_bound: int, edges: Ints) -> Ints:
-        """Return how many households have their capped window total in each bin."""
-        import ibis  # noqa: PLC0415  # slow to import
-
+        """Return how many households have their capped window total in each bin; without readings, it is zero."""
         capped = self._capped(window, step_bound)
-        totals = capped.group_by("number").agg(total=capped.wh.sum().cast("int64"))
-        branches = [(totals.total >= int(edges[i]), i) for i in reversed(range(len(edges)))]
-        binned = totals.select(bin=ibis.cases(*branches, else_=None)).drop_null("bin")
-        found = binned.group_by("bin").agg(households=binned.count()).to_pyarrow()
-        counts = np.zeros(len(edges), dtype=np.int64)
-        counts[found["bin"].to_numpy()] = found["households"].to_numpy()
-        return counts
+        found = capped.group_by("number").agg(total=capped.wh.sum().cast("int64")).to_pyarrow()
+        totals = np.zeros(self.households, dtype=np.int64)
+        totals[: len(found)] = found["total"].to_numpy()
+        bins = np.searchsorted(edges, totals, side="right") - 1
+        return np.bincount(bins[bins >= 0], minlength=len(edges)).astype(np.int64)
 
     def _first(self, window: Window) -> int:
         offset = window.start - self.window.start

@@ -9,87 +9,91 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import duckdb
-import pyarrow as pa
 
 from gridveil.errors import InputError
+from gridveil.ingest.csv_table import open_csv
+from gridveil.ingest.schema import HouseholdsTable, ReadingsTable
 
 if TYPE_CHECKING:
     import ibis
     from ibis.backends.duckdb import Backend
 
-LONGEST_LINE = 2_000_000
+ENDINGS = {"parquet": (".parquet", ".pq"), "csv": (".csv", ".csv.gz", ".csv.zst"), "duckdb": (".duckdb", ".db")}
 
 
 @contextmanager
 def reading(path: str) -> Iterator[None]:
-    """Turn the engine's complaints about an unreadable file into ours."""
+    """Turn complaints of the engine or the system about an unreadable file into ours."""
     try:
         yield
-    except duckdb.Error as error:
-        msg = f"{path}: cannot be read ({str(error).splitlines()[0]}). Check that the file is complete and of its type."
+    except (duckdb.Error, OSError) as error:
+        reason = str(error).partition("\n")[0]
+        msg = f"{path}: cannot be read ({reason}). Check that it is complete, of its type, and that you may read it."
         raise InputError(msg) from error
 
 
-def open_table(con: Backend, path: str, table: str | None, delimiter: str) -> ibis.Table:
-    """Return the table at `path`, without reading its rows."""
-    files = sorted(glob.glob(path)) if not Path(path).exists() else [path]  # noqa: PTH207  # patterns with folders
-    if not files:
-        msg = f"{path}: there is no such file"
-        raise InputError(msg)
-    kind = "".join(Path(files[0]).suffixes[-2:]).lower()
-    with reading(path):
-        if kind.endswith((".parquet", ".pq")):
-            return con.read_parquet(files)
-        if kind.endswith((".csv", ".csv.gz", ".csv.zst")):
-            return _open_csv(con, files, delimiter)
-        if kind.endswith((".duckdb", ".db")):
-            return _open_database(con, files[0], table)
-    msg = f"{path}: not a kind of file that gridveil reads; give .parquet, .csv or .duckdb"
+def open_table(con: Backend, name: str, at: ReadingsTable | HouseholdsTable) -> ibis.Table:
+    """Return the publisher's table, without reading its rows. `name` is what the engine calls it."""
+    with reading(at.path):
+        files = _files(at.path)
+        kinds = {_kind(file) for file in files}
+        if kinds == {"parquet"}:
+            return _open_parquet(con, files)
+        if kinds == {"csv"}:
+            return open_csv(con, name, files, at.delimiter)
+        if kinds == {"duckdb"}:
+            return _open_database(con, name, files, at.table)
+    msg = f"{at.path}: not of a kind that gridveil reads; give .parquet, .csv, .csv.gz or .duckdb, all of one kind"
     raise InputError(msg)
 
 
-def _open_csv(con: Backend, files: list[str], delimiter: str) -> ibis.Table:
-    """Read every line by itself and every field as text: no line can change how another one is understood.
+def _kind(file: str) -> str | None:
+    return next((kind for kind, endings in ENDINGS.items() if file.lower().endswith(endings)), None)
 
-    Nothing is guessed from the data (types, quoting, delimiter). A line that is too long or not UTF-8 is left out, a
-    short one is filled up with nulls; blanks and quotation marks around a field are taken off.
-    """
-    names = [name.strip().strip('"').strip() for name in _first_line(files[0]).split(delimiter)]
-    if not all(names) or len(set(names)) < len(names):
-        msg = f"{files[0]}: the first line must name the columns, each once; it reads {','.join(names)!r}"
+
+def _files(path: str) -> list[str]:
+    files = [path] if Path(path).exists() else sorted(glob.glob(path, recursive=True))  # noqa: PTH207  # absolute ones
+    if not files:
+        msg = f"{path}: there is no such file"
         raise InputError(msg)
-    relation = con.con.read_csv(
-        files,
-        columns=dict.fromkeys(names, "VARCHAR"),
-        header=True,
-        delimiter=delimiter,
-        quotechar="",
-        escapechar="",
-        strict_mode=False,
-        null_padding=True,
-        ignore_errors=True,
-    )
-    name = f"csv_{len(con.list_tables())}"
-    relation.create_view(name)
-    table = con.table(name)
-    return table.mutate({column: table[column].strip().re_replace('^"(.*)"$', r"\1") for column in names})
+    folders = [file for file in files if Path(file).is_dir()]
+    if folders:
+        msg = f"{folders[0]}: it is a folder; give a file, or a pattern such as {folders[0].rstrip('/')}/*.parquet"
+        raise InputError(msg)
+    return files
 
 
-def _first_line(path: str) -> str:
-    """Return the header of a CSV file, which may be compressed as its name says."""
-    with pa.input_stream(path, compression="detect") as file:
-        start: bytes = file.read(LONGEST_LINE)
-    return start.decode("utf-8-sig", errors="replace").split("\n", 1)[0]
+def _open_parquet(con: Backend, files: list[str]) -> ibis.Table:
+    """Read columns by name. Files must agree on types: casting one to another's could fail for single rows."""
+    first = con.read_parquet(files[0])
+    for file in files[1:]:
+        schema = con.read_parquet(file).schema()
+        for column in {**first.schema(), **schema}:
+            here, there = schema.get(column), first.schema().get(column)
+            if here != there:
+                msg = (
+                    f"{file}: column {column} is {here or 'missing'}, but {there or 'missing'} in {files[0]}; "
+                    "give all files the same columns and types"
+                )
+                raise InputError(msg)
+    return con.read_parquet(files, union_by_name=True) if len(files) > 1 else first
 
 
-def _open_database(con: Backend, path: str, table: str | None) -> ibis.Table:
-    alias = f"database_{len(con.list_catalogs())}"
-    con.attach(path, name=alias, read_only=True)
-    tables = con.list_tables(database=(alias, "main"))
-    if table is None or table not in tables:
+def _open_database(con: Backend, name: str, files: list[str], table: str | None) -> ibis.Table:
+    path, *more = files
+    if more:
+        msg = f"{path}, {more[0]}: several databases; give one"
+        raise InputError(msg)
+    database = f"{name}_database"
+    con.attach(path, name=database, read_only=True)
+    listed = con.con.execute(
+        "SELECT table_name FROM information_schema.tables WHERE table_catalog = ? AND table_schema = 'main'", [database]
+    ).fetchall()
+    tables = sorted(name for (name,) in listed)
+    if table not in tables:
         msg = f"{path}: which table? It has {', '.join(tables) or 'none'}; name one in the spec or as {path}::TABLE"
         raise InputError(msg)
-    return con.table(table, database=(alias, "main"))
+    return con.table(table, database=(database, "main"))
 
 
 def require_columns(table: ibis.Table, path: str, names: dict[str, str]) -> None:

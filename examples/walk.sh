@@ -1,0 +1,20 @@
+#!/usr/bin/env bash
+# The walk of docs/first-publication.md: London households, from readings to a release and questions to it.
+# Needs the Low Carbon London extract and the feeders; give their folder, or have it at ../shared/data.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+data=${1:-../shared/data}
+PATH="$PWD/.venv/bin:$PATH"
+run() { printf '\n$ %s\n' "$*"; "$@"; }
+
+rm -rf examples/lcl
+mkdir examples/lcl
+run python examples/place_lcl.py "$data" examples/lcl/households.parquet
+ln -s "$(realpath "$data/lcl/readings_hourly.parquet")" examples/lcl/readings.parquet
+run gridveil check examples/lcl.toml
+run gridveil plan examples/lcl.toml --expect 5000
+run gridveil publish examples/lcl.toml
+run gridveil query examples/lcl/release --x 0:10 --y 0:10 --time 2013-02-04T00/2013-02-05T00
+run gridveil query examples/lcl/release --time 2013-02-04T17/2013-02-04T20
+run gridveil query examples/lcl/release --x 20 --y 12 --time 2013-02-04T18/2013-02-04T19
+run gridveil info examples/lcl/release

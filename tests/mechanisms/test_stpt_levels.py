@@ -40,11 +40,20 @@ def test_shares_add_up_on_every_level_whatever_the_noise(nx: int, ny: int, scale
     assert cell_shares(series[-1].part.level, shares[-1]).sum() == pytest.approx(1)
 
 
-def test_shares_without_noise_are_those_of_the_cells() -> None:
-    cells = np.random.default_rng(1).uniform(1, 9, (8, 8))
+@pytest.mark.parametrize("side", [2, 8])  # at depth 1 blocks are measured step by step, at depth 3 once
+def test_shares_without_noise_are_those_of_the_cells(side: int) -> None:
+    cells = np.random.default_rng(1).uniform(1, 9, (side, side))
     series = tree_of(np.repeat(cells[:, :, None], 60, axis=2), scale=1e-6)
     shares = block_shares(series, hindcast(series, map_level(series[0]), np.zeros((60, 0))))
     assert np.allclose(shares[-1], cells / cells.sum(), rtol=1e-6)
+
+
+def test_a_poorly_measured_level_is_told_by_its_children() -> None:
+    cells = np.random.default_rng(1).uniform(1, 9, (4, 4))
+    root, quarters, deepest = tree_of(np.repeat(cells[:, :, None], 60, axis=2), scale=1e-6)
+    poor = Series(quarters.part, quarters.sums[:, ::-1], scale=1e6)
+    shares = block_shares([root, poor, deepest], hindcast([root, poor, deepest], map_level(root), np.zeros((60, 0))))
+    assert np.allclose(shares[1], quarters.part.level.gather(cells) / cells.sum(), rtol=1e-6)
 
 
 def test_pure_noise_tells_no_cells_apart() -> None:

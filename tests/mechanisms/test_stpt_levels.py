@@ -78,7 +78,7 @@ def test_the_map_level_stays_positive(value: float) -> None:
     series = tree_of(np.full((2, 2, 30), value), scale=50.0)
     level = map_level(series[0])
     assert level.mean > 0
-    assert level.mean_noise == pytest.approx(1)
+    assert level.noise == pytest.approx(1)
     assert min(hindcast(series, level, np.zeros((30, 0)))) > 0
 
 

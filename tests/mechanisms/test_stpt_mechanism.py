@@ -1,4 +1,5 @@
 import math
+import subprocess
 import sys
 from datetime import UTC, datetime, timedelta
 
@@ -156,6 +157,11 @@ def test_without_torch_nothing_is_spent(monkeypatch: pytest.MonkeyPatch) -> None
     assert kernel.spent == 0
 
 
+def test_importing_stpt_does_not_import_torch() -> None:
+    code = "import sys, gridveil.mechanisms.stpt; sys.exit('torch' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
 def test_blocks_need_the_refined_forecaster() -> None:
     with pytest.raises(UsageError, match="refined"):
         Stpt(forecaster="plain")
@@ -165,6 +171,12 @@ def test_fields_are_checked_and_read_from_text() -> None:
     adapter = TypeAdapter(Stpt)
     assert adapter.validate_python({"depth": "3", "quantizer": "equal-mass"}) == Stpt(depth=3, quantizer="equal-mass")
     assert isinstance(adapter.validate_python(STPT_PAPER), Mechanism)
-    for wrong in ({"buckets": 0}, {"quantizer": "best"}, {"epsilon_pattern": 0}, {"lookback": 0}):
+    for wrong in (
+        {"buckets": 0},
+        {"quantizer": "best"},
+        {"epsilon_pattern": 0},
+        {"lookback": 0},
+        {"epsilon_sanitize": math.inf},
+    ):
         with pytest.raises(ValidationError):
             adapter.validate_python(wrong)

@@ -66,13 +66,13 @@ def refined_pattern(series: list[Series], window: Window, training: Training, pr
             windows, tail[None], ahead, steps, training.epochs, training.seed + member, report, refined=True
         )
         profile += future[0] / ENSEMBLE
-    trust = RHYTHM / (RHYTHM + (1 + waves.shape[1]) * level.mean_noise)
+    trust = RHYTHM / (RHYTHM + (1 + waves.shape[1]) * level.noise)
     time = np.maximum(profile.mean() + trust * (profile - profile.mean()), LEAST_OF_MEAN)
     space = level.mean * cell_shares(series[-1].part.level, shares[-1])
     return Pattern(
         space,
         time,
-        total_variance=(level.mean * float(time.sum())) ** 2 * (TOTAL_DRIFT + level.mean_noise),
+        total_variance=(level.mean * float(time.sum())) ** 2 * (TOTAL_DRIFT + level.noise),
         shape_variance=SHAPE_DRIFT + (1 - trust) * RHYTHM,
         shape_memory=HOURLY_MEMORY ** (window.step / timedelta(hours=1)),
     )

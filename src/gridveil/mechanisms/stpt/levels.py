@@ -21,23 +21,17 @@ LEAST_OF_LEVEL = 0.05
 
 @dataclass(frozen=True)
 class MapLevel:
-    """The map's mean use of one step, Wh, and the variance of the noise in a single step relative to its square."""
+    """The map's mean use of one step, Wh, and the variance of the noise in it, relative to its square."""
 
     mean: float
     noise: float
-    root_steps: int
-
-    @property
-    def mean_noise(self) -> float:
-        """Relative variance of the mean."""
-        return self.noise / self.root_steps
 
 
 def map_level(root: Series) -> MapLevel:
     """Return the mean of the root's sanitised series, at least as much as its own noise could hide."""
     steps = root.part.steps
     mean = max(float(root.sums.mean()), root.scale * (2 / steps) ** 0.5, 1.0)
-    return MapLevel(mean, 2 * (root.scale / mean) ** 2, steps)
+    return MapLevel(mean, 2 * (root.scale / mean) ** 2 / steps)
 
 
 def hindcast(series: list[Series], level: MapLevel, waves: Floats) -> list[float]:

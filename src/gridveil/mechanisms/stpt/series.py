@@ -7,7 +7,9 @@ the private number of households.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import count
 
 import numpy as np
 
@@ -56,27 +58,23 @@ class Series:
 
 def weighted_slices(levels: list[Level], train_steps: int, lookback: int) -> list[Slice]:
     """Return the slices of the default: root last in time, only the top two levels step by step."""
-    weights = [ROOT, FIRST, *[BETWEEN] * (len(levels) - 3)][: len(levels)]
-    if len(levels) > 1:
-        weights = [*weights[: len(levels) - 1], DEEPEST]
+    inner = [FIRST, *[BETWEEN] * len(levels)][: max(len(levels) - 2, 0)]
+    weights = [ROOT, *inner, DEEPEST][: len(levels)]
 
     def share_out(total: int) -> Ints:
         edges = np.rint(total * np.cumsum([0, *weights]) / sum(weights)).astype(np.int64)
         return np.diff(edges)
 
-    def enough(steps: Ints) -> bool:
+    def enough(total: int) -> bool:
+        steps = share_out(total)
         return bool(steps[0] > lookback and steps.min() >= 1)
 
+    _require(enough, train_steps, lookback)
     steps = share_out(train_steps)
-    if not enough(steps):
-        least = next(
-            total for total in range(train_steps + 1, 100 * (train_steps + lookback)) if enough(share_out(total))
-        )
-        raise _too_few(train_steps, least, levels[-1].depth, lookback)
     ends = train_steps - np.cumsum([0, *steps[:-1]])
     return [
-        Slice(level, int(end - count), int(count), level.depth <= STEPWISE_DEPTH)
-        for level, end, count in zip(levels, ends, steps, strict=True)
+        Slice(level, int(end - length), int(length), level.depth <= STEPWISE_DEPTH)
+        for level, end, length in zip(levels, ends, steps, strict=True)
     ]
 
 
@@ -85,15 +83,12 @@ def equal_slices(levels: list[Level], train_steps: int, lookback: int) -> list[S
 
     The length is rounded up (the paper's T'_train), so the last slice is cut to what is left of the window.
     """
-    length = -(-train_steps // len(levels))
-    if train_steps - levels[-1].depth * length <= lookback:
-        least = next(
-            total
-            for total in range(train_steps + 1, 2 * len(levels) * (len(levels) + lookback) + 1)
-            if total - levels[-1].depth * -(-total // len(levels)) > lookback
-        )
-        raise _too_few(train_steps, least, levels[-1].depth, lookback)
-    starts = [level.depth * length for level in levels]
+
+    def starts_of(total: int) -> list[int]:
+        return [level.depth * -(-total // len(levels)) for level in levels]
+
+    _require(lambda total: total - starts_of(total)[-1] > lookback, train_steps, lookback)
+    starts, length = starts_of(train_steps), -(-train_steps // len(levels))
     return [
         Slice(level, start, min(length, train_steps - start), stepwise=True)
         for level, start in zip(levels, starts, strict=True)
@@ -117,15 +112,18 @@ def measure_series(measure: Measure, slices: list[Slice], train_steps: int, epsi
     noisy = measure.sums(labels_of(slices, train_steps), epsilon, window=measure.window.before(train_steps))
     series, first = [], 0
     for part in slices:
-        count = part.rows * part.level.blocks
-        sums = noisy.values[first : first + count].astype(np.float64).reshape(part.rows, *part.level.shape)
+        last = first + part.rows * part.level.blocks
+        sums = noisy.values[first:last].astype(np.float64).reshape(part.rows, *part.level.shape)
         series.append(Series(part, sums, float(noisy.scales[first])))
-        first += count
+        first = last
     return series
 
 
-def _too_few(train_steps: int, least: int, depth: int, lookback: int) -> UsageError:
-    return UsageError(
-        f"train_steps={train_steps} is too short for a slice of time at each depth of the quadtree and a lookback of"
-        f" {lookback} steps: use at least {least} steps, or a depth below {depth}, or a shorter lookback"
-    )
+def _require(enough: Callable[[int], bool], train_steps: int, lookback: int) -> None:
+    if not enough(train_steps):
+        least = next(filter(enough, count(train_steps + 1)))
+        msg = (
+            f"train_steps={train_steps} is too short for a slice of time at each depth of the quadtree and a lookback"
+            f" of {lookback} steps: use at least {least} steps, or a smaller depth or lookback"
+        )
+        raise UsageError(msg)

@@ -104,6 +104,6 @@ STPT_PAPER: dict[str, Any] = {
 
 The paper gives no number of buckets and warns of too many; under Theorem 8 every part adds noise to all others. The
 default of 50 stands: 150, as in the authors' code, was no better on London data at epsilon 30 and worse at 3. A medium
-depth is the paper's advice. Meant for a plain clip (window bound = step bound x steps), as the paper's is: Theorem 8
-cannot use a window bound.
+depth is the paper's advice. Meant for a plain clip (window bound = step bound x steps), as the paper's is: under a
+tighter window bound Theorem 8 charges nearly all of it to every part.
 """

@@ -12,6 +12,7 @@ from gridveil.ingest.source import IngestedSource, contributions, resolved
 from gridveil.ingest.tables import open_table, reading
 
 if TYPE_CHECKING:
+    import ibis
     from ibis.backends.duckdb import Backend
 
 
@@ -36,21 +37,26 @@ def ingest(
     """
     con = connect()
     with reading(households_table.path):
-        where = places(open_table(con, "households", households_table), households_table, grid)
+        where = places(open_table(con, "households", households_table), households_table, grid).materialised(con)
         faults = household_faults(where)
-        where = where.materialised(con)
         households = answer(where.located.count())
     with reading(readings_table.path):
         rows = readings(open_table(con, "readings", readings_table), readings_table, window)
         good = accepted(rows, where.located, window)
-        total = answer(rows.count())
         binned = con.create_table("binned", contributions(good, window))
-        if total != answer(binned.readings.sum()) or answer((binned.wh >= LARGEST_READING).any()):
+        total, (counted, largest, doubtful) = answer(rows.count()), _tally(binned)
+        if counted < total or largest >= LARGEST_READING:
             faults += reading_faults(rows, where, window)
-        parts = binned.filter(~binned.doubtful).drop("doubtful", "readings")
-        doubtful = binned.filter(binned.doubtful)
-        if answer(doubtful.count()):
-            again = con.create_table("resolved", resolved(good, doubtful))
+        parts = binned.filter(~binned.doubtful).select("number", "cell", "step", "wh")
+        if doubtful:
+            again = con.create_table("resolved", resolved(good, binned.filter(binned.doubtful)))
             faults += duplicate_faults(again)
             parts = parts.union(again.drop("duplicates"))
     return IngestedSource(grid, window, households, parts), Report(households, total, tuple(faults))
+
+
+def _tally(binned: ibis.Table) -> tuple[int, int, int]:
+    """Return how many readings were binned, the largest contribution, and how many may hide duplicates."""
+    row = binned.agg(readings=binned.readings.sum(), largest=binned.wh.max(), doubtful=binned.doubtful.sum())
+    readings, largest, doubtful = row.to_pyarrow().to_pylist()[0].values()
+    return readings or 0, largest or 0, doubtful or 0

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from ibis.backends.duckdb import Backend
 
 LARGEST_READING = 10**9
-"""Wh; keeps sums of anything a meter can send inside int64."""
+"""Wh; fits int32, and keeps sums of anything a meter can send inside int64."""
 
 READING_FAULTS = (
     "household missing, or line unreadable",
@@ -136,7 +136,7 @@ def accepted(rows: ibis.Table, located: ibis.Table, window: Window) -> ibis.Tabl
         step=good.second // length(window),
         second="second",
         # The cap comes before the cast: no finite number fails. Halves round up: engines differ on their own rule.
-        wh=(ibis.least(good.wh, float(LARGEST_READING)) + 0.5).floor().cast("int64"),
+        wh=(ibis.least(good.wh, float(LARGEST_READING)) + 0.5).floor().cast("int32"),
     )
 
 

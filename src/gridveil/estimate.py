@@ -31,7 +31,7 @@ class NoisyParts:
 
 @dataclass(frozen=True)
 class Replicates:
-    """Reconstructions repeated with redrawn noise; their spread is the error bar.
+    """Reconstructions repeated with redrawn noise, and whatever else was uncertain; their spread is the error bar.
 
     Replicate `r` is the cube `space[r, x, y] * time[r, t]`, Wh: separable, so a query costs O(replicates).
     """

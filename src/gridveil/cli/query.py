@@ -30,7 +30,7 @@ def run(
     typer.echo(
         f"95 % interval: {answer.low:,.1f} to {answer.high:,.1f} kWh (standard error {answer.standard_error:,.1f})"
     )
-    typer.echo("The interval is about the noise only; see the release's README.")
+    typer.echo("It does not cover what the bounds cut off, nor all that spreading gets wrong: see README.md.")
 
 
 def _range(text: str | None) -> tuple[int, int] | None:

@@ -22,7 +22,7 @@ NOT_COVERED = (
     "Other releases about the same households, earlier or later: their epsilons add up.",
     "How long the run took, and anything else seen of the machine it ran on.",
     "Energy cut off by the bounds: values are of bounded contributions, below the truth by an unknown amount.",
-    "The error of spreading a measured sum over its cells and steps: the error bars are about the noise alone.",
+    "The error of spreading a measured sum over its cells and steps: error bars cover it in part at most.",
 )
 QUADRATURE = (
     "Standard errors of cells do not add in quadrature: cells that share a measurement share its noise. "

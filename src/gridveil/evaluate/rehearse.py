@@ -25,7 +25,7 @@ REGION = 4
 
 @dataclass(frozen=True)
 class Expectation:
-    """Of a kind of question, in kWh: mean true answer, mean standard error of the noise, mean error in the rehearsal."""
+    """Of a kind of question, in kWh: mean true answer, mean standard error of the noise, mean error as rehearsed."""
 
     question: str
     truth: float

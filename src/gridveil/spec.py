@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 import re
 import tomllib
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
+from fractions import Fraction
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
@@ -14,13 +15,16 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 from gridveil.cube import Grid, Window
 from gridveil.errors import InputError, UsageError
 from gridveil.ingest.clock import timezone
+from gridveil.ingest.crs import metres_per_unit
 from gridveil.ingest.schema import HouseholdsTable, ReadingsTable, Seconds, parse_duration
 from gridveil.privacy.bound import Bound
 
 __all__ = ["Spec", "make_spec", "parse_duration", "read_spec"]
 
 T = TypeVar("T")
-METRES_PER_DEGREE = 111_320.0
+SLACK = timedelta(days=366)
+"""Room in the calendar before and after a window, for clocks and training."""
+
 WH_PER_KWH = 1000
 
 HOW_TO_CHOOSE = {
@@ -62,18 +66,36 @@ def _parse_extent(text: object) -> object:
     return text.split(",") if isinstance(text, str) else text
 
 
+def _parse_start(text: object) -> object:
+    if isinstance(text, str):
+        return datetime.fromisoformat(text)
+    if not isinstance(text, date):
+        msg = "write a date and a time, e.g. 2013-02-04T00:00"  # a number would be taken as seconds since 1970
+        raise ValueError(msg)  # noqa: TRY004  # pydantic turns only this one into a complaint
+    return text
+
+
+def _parse_table(table: object) -> object:
+    """Take `path` and `path::table` for the table that they name."""
+    settings = {"path": str(table)} if isinstance(table, str | Path) else table
+    if isinstance(settings, dict) and not settings.get("table"):
+        path, mark, name = str(settings.get("path", "")).partition("::")
+        return {**settings, "path": path, "table": name} if mark else settings
+    return settings
+
+
 class Spec(BaseModel):
     """One publication. What is `None` has not been stated; `publish` asks for it when it is needed."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
-    readings: ReadingsTable | None = None
-    households: HouseholdsTable | None = None
+    readings: Annotated[ReadingsTable | None, BeforeValidator(_parse_table)] = None
+    households: Annotated[HouseholdsTable | None, BeforeValidator(_parse_table)] = None
     extent: Annotated[tuple[float, float, float, float], BeforeValidator(_parse_extent)] | None = None
     grid: Annotated[tuple[int, int], BeforeValidator(_parse_grid)] | None = None
     cell_size: Annotated[float, Field(gt=0)] | None = None
     crs: str | None = None
-    start: datetime | None = None
+    start: Annotated[datetime, BeforeValidator(_parse_start)] | None = None
     step: Seconds = 3600
     steps: Annotated[int, Field(ge=1)] | None = None
     bound_step: Annotated[float, Field(gt=0)] | None = None
@@ -106,10 +128,10 @@ class Spec(BaseModel):
         """Return the grid. A cell size in metres may move the extent's north-east corner out, to whole cells."""
         x0, y0, x1, y1 = self._given(self.extent, "extent")
         crs = self.crs or "local"
+        across, up = metres_per_unit(crs, y0, y1)
         if self.grid is not None:
             return Grid(x0, y0, x1, y1, *self.grid, crs=crs)
         size = self._given(self.cell_size, "grid")
-        across, up = _metres(crs, (y0 + y1) / 2)
         width, height = size / across, size / up
         # A billionth of a cell less, so that an extent of exactly n cells is not rounded up to n + 1.
         nx, ny = math.ceil((x1 - x0) / width - 1e-9), math.ceil((y1 - y0) / height - 1e-9)
@@ -120,12 +142,18 @@ class Spec(BaseModel):
         start, steps = self._given(self.start, "start"), self._given(self.steps, "steps")
         if start.tzinfo is None:
             start = start.replace(tzinfo=timezone(self.readings.timezone if self.readings else "UTC"))
-        return Window(start.astimezone(UTC), timedelta(seconds=self.step), steps)
+        try:
+            window = Window(start.astimezone(UTC), timedelta(seconds=self.step), steps)
+            _ = window.start - SLACK, window.end + SLACK
+        except OverflowError as error:
+            msg = f"{steps} steps of {self.step} s around {start}: beyond the calendar; check start, step and steps"
+            raise UsageError(msg) from error
+        return window
 
     def to_bound(self) -> Bound:
         """Return the bound of the published window, in whole Wh, rounded down."""
-        step = int(self._given(self.bound_step, "bound_step") * WH_PER_KWH)
-        window = int(self._given(self.bound_window, "bound_window") * WH_PER_KWH)
+        step = _watt_hours(self._given(self.bound_step, "bound_step"))
+        window = _watt_hours(self._given(self.bound_window, "bound_window"))
         return Bound(step, min(window, step * self._given(self.steps, "steps")))
 
     def _given(self, value: T | None, name: str) -> T:
@@ -136,25 +164,17 @@ class Spec(BaseModel):
         return value
 
 
-def _metres(crs: str, latitude: float) -> tuple[float, float]:
-    """Return the metres that one unit of the coordinate system is long, west-east and south-north."""
-    if crs == "local":
-        return 1.0, 1.0
-    from pyproj import CRS  # noqa: PLC0415  # slow to import
-
-    system = CRS.from_user_input(crs)
-    if system.is_geographic:
-        return METRES_PER_DEGREE * math.cos(math.radians(latitude)), METRES_PER_DEGREE
-    factors = [axis.unit_conversion_factor for axis in system.axis_info[:2]]
-    return factors[0], factors[1]
+def _watt_hours(kwh: float) -> int:
+    """Return the whole Wh of the decimal that was typed: 0.57 kWh are 570 Wh, though the nearest float is below."""
+    return int(Fraction(str(kwh)) * WH_PER_KWH)
 
 
 def read_spec(path: Path) -> dict[str, Any]:
     """Return the settings of a TOML file; its paths are relative to the file."""
     try:
         settings = tomllib.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError as error:
-        msg = f"{path}: there is no such spec"
+    except OSError as error:
+        msg = f"{path}: cannot be read as a spec ({error.strerror})"
         raise InputError(msg) from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         msg = f"{path}: not a TOML file ({error})"

@@ -63,8 +63,8 @@ class IngestedSource:
         """Return the sums of bounded contributions per cell and step.
 
         Cap each step, then scale a household whose total is still above the window bound down to it, rounding down.
-        The division is one of doubles, but exact: dividend and divisor are integers below 2**53 (see `Bound`), so that
-        rounding cannot carry a quotient across a whole number.
+        The division is one of doubles, but exact: the dividend `a` is an integer below 2**53 (see `Bound`), so that a
+        quotient `a / b` is at least `1 / b` below the next whole number, more than rounding can add.
         """
         capped = self._capped(window, bound.step)
         totals = capped.group_by("number").agg(total=capped.wh.sum())

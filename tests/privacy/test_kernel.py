@@ -141,6 +141,18 @@ def test_epsilons_without_meaning_are_refused(epsilon: float) -> None:
     assert asked.spent == 0
 
 
+@pytest.mark.parametrize("sequential", [False, True])
+@pytest.mark.parametrize(
+    ("relative", "epsilon"),
+    [([1.0, 1e-320], 1.0), ([1e300, 1.0], 1.0), ([1.0, 1e-20], 1.0), ([1.0, 1.0], 1e300), ([1.0, 1.0], 5e-324)],
+)
+def test_scales_beyond_what_floats_hold_are_refused(relative: list[float], epsilon: float, *, sequential: bool) -> None:
+    asked = kernel("1e301")
+    with pytest.raises((BudgetError, UsageError)):
+        asked.sums(np.array([0, 1, 0, 1]), epsilon, relative=relative, sequential=sequential)
+    assert asked.spent == 0
+
+
 def test_answers_are_exact_up_to_noise() -> None:
     asked = kernel("1e15", seed=None)
     labels = np.arange(6).reshape(3, 2, 1) % 4

@@ -17,8 +17,11 @@ from gridveil.privacy.bound import Bound
 from gridveil.privacy.budget import PureDP
 from gridveil.privacy.labels import as_labels, steps_per_label, sum_by_label
 from gridveil.privacy.measure import Measure, Measurement
-from gridveil.privacy.noise import LARGEST_SCALE, ExactLaplace, Noise
+from gridveil.privacy.noise import LARGEST_SCALE, SMALLEST_SCALE, ExactLaplace, Noise
 from gridveil.privacy.source import Source
+
+WIDEST_RATIO = 2.0**100
+"""Relative scales stay where floats have full precision."""
 
 Losses = dict[tuple[Window, Bound], NDArray[np.float64]]
 """What every pillar has lost on each window under each bound."""
@@ -190,7 +193,7 @@ class Kernel:
     def _allow(self, losses: Losses, fixed: float) -> None:
         """Refuse what would take the worst-off pillar over the budget."""
         after, budget = _worst(losses, fixed), float(self.budget.epsilon)
-        if Fraction(after) > self.budget.epsilon:
+        if not math.isfinite(after) or Fraction(after) > self.budget.epsilon:
             msg = (
                 f"this measurement would take the worst-off pillar to epsilon {after:.6g} of {budget:g} "
                 f"(spent {self.spent:.6g}, remaining {self.remaining:.6g}, over by {after - budget:.3g}); not made"
@@ -212,8 +215,9 @@ def _relative(relative: ArrayLike | None, marks: Marks) -> NDArray[np.float64]:
     if relative is None:
         return np.ones(count)
     ratios = np.asarray(relative, dtype=np.float64)
-    if ratios.ndim != 1 or len(ratios) < count or not (np.isfinite(ratios).all() and (ratios > 0).all()):
-        msg = f"relative scales: give one positive number for each of the {count} labels"
+    within = (ratios >= 1 / WIDEST_RATIO) & (ratios <= WIDEST_RATIO)
+    if ratios.ndim != 1 or len(ratios) < count or not within.all():
+        msg = f"relative scales: give one positive number, neither tiny nor huge, for each of the {count} labels"
         raise UsageError(msg)
     return ratios
 
@@ -225,6 +229,9 @@ def _check_epsilon(epsilon: float) -> None:
 
 
 def _check_scales(scales: NDArray[np.float64]) -> None:
-    if scales.max() > LARGEST_SCALE:
+    if not (scales <= LARGEST_SCALE).all():
         msg = f"noise of scale {scales.max():.3g} Wh does not fit 64-bit integers: raise epsilon or lower the bounds"
+        raise BudgetError(msg)
+    if not (scales >= SMALLEST_SCALE).all():
+        msg = f"noise of scale {scales.min():.3g} Wh is none at all: lower epsilon"
         raise BudgetError(msg)

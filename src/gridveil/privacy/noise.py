@@ -13,8 +13,10 @@ from opendp.mod import enable_features
 
 enable_features("contrib")  # OpenDP's word for "not yet vetted by a third party"; tests/statistics re-tests the sampler
 
-# Noise of a larger scale would reach the limits of int64, where it is cut off.
+# Noise of a larger scale would reach the limits of int64, where it is cut off; one of a smaller scale is zero in
+# practice, and on the way to numbers that floats no longer hold with full precision.
 LARGEST_SCALE = 2.0**50
+SMALLEST_SCALE = 2.0**-50
 
 
 class Noise(Protocol):

@@ -39,7 +39,7 @@ def open_csv(con: Backend, name: str, files: list[str], delimiter: str) -> ibis.
 def _header(path: str, delimiter: str) -> list[str]:
     line = first_line(path)
     try:
-        names = [name.strip() for name in next(csv.reader([line], delimiter=delimiter))]
+        names = [name.strip() for name in next(csv.reader([line], delimiter=delimiter, skipinitialspace=True))]
     except (csv.Error, StopIteration):
         names = []
     if len(names) < FEWEST or not all(names) or len({name.lower() for name in names}) < len(names):

@@ -1,0 +1,52 @@
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from gridveil.cube import Grid, Window
+from gridveil.ingest.ingest import ingest
+from gridveil.ingest.report import Report
+from gridveil.ingest.schema import HouseholdsTable, ReadingsTable
+from gridveil.privacy.bound import Bound
+
+WINDOW = Window(datetime(2013, 2, 4, tzinfo=UTC), timedelta(hours=1), 4)
+HOMES = {"household": ["a", "b"], "x": [0.5, 1.5], "y": [0.5, 1.5]}
+Ask = Callable[..., tuple[dict[tuple[int, ...], int], Report]]
+
+
+@pytest.fixture
+def ask(tmp_path: Path) -> Ask:
+    """Ingest readings and households (columns, bytes of CSV, or a path): Wh by (x, y, step), and the report."""
+
+    def place(table: Any, name: str) -> str:
+        if isinstance(table, bytes):
+            (tmp_path / f"{name}.csv").write_bytes(table)
+            return str(tmp_path / f"{name}.csv")
+        if isinstance(table, dict):
+            pq.write_table(pa.table(table), tmp_path / f"{name}.parquet")
+            return str(tmp_path / f"{name}.parquet")
+        return str(table)
+
+    def run(
+        readings: Any,
+        households: Any = HOMES,
+        *,
+        window: Window = WINDOW,
+        grid: Grid | None = None,
+        at: dict[str, Any] | None = None,
+        **options: Any,
+    ) -> tuple[dict[tuple[int, ...], int], Report]:
+        tables = (
+            ReadingsTable(place(readings, "readings"), **options),
+            HouseholdsTable(place(households, "households"), **(at or {})),
+        )
+        source, report = ingest(*tables, grid or Grid(0, 0, 2, 2, 2, 2), window)
+        cube = source.bounded_cube(window, Bound(10**6, 10**9))
+        return {tuple(int(i) for i in where): int(cube[tuple(where)]) for where in np.argwhere(cube)}, report
+
+    return run

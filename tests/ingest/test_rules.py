@@ -1,0 +1,162 @@
+"""Rows that count and rows that do not, time by time and place by place."""
+
+import math
+from datetime import UTC, date, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from gridveil.cube import Grid, Window
+from gridveil.errors import UsageError
+
+HOUR = timedelta(hours=1)
+
+
+def at(*times: str) -> dict[str, Any]:
+    return {"household": ["a"] * len(times), "timestamp": list(times), "kwh": [1.0] * len(times)}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "epoch",
+        "infinity",
+        "-infinity",
+        "now",
+        "today",
+        "2013-02-30",
+        "20130204",
+        "2013/02/04 00:00",
+        "",
+        "x",
+        "Z",
+        "2013-02-04 00:00 UTC",
+        "2013-02-04 00:00:00 Europe/London",
+        "2013-02-04 00:00:61",
+        "2013-02-04T00",
+        "1359936000",
+        "2013-02-04 00:00:00+99:99",
+        "2013-02-04Z",
+        "2013-2-4 0:00",
+    ],
+)
+def test_text_that_is_no_timestamp(ask: Any, text: str) -> None:
+    cube, report = ask(at(text))
+    assert not cube
+    assert [(f.what, f.count, f.example) for f in report.faults] == [("timestamp missing or unreadable", 1, "a")]
+
+
+@pytest.mark.parametrize(
+    ("text", "step"),
+    [
+        ("2013-02-04 01:59:59.999999999", 1),
+        ("2013-02-04T02:00", 2),
+        ("2013-02-03 24:00:00", 0),
+        ("2013-02-04 01:00:00Z", 1),
+        ("2013-02-04 03:00:00+02:00", 1),
+        ("2013-02-04 03:00:00.5+0200", 1),
+        ("2013-02-03T23:00:00-02", 1),
+    ],
+)
+def test_text_that_is_a_timestamp(ask: Any, text: str, step: int) -> None:
+    assert ask(at(text))[0] == {(0, 0, step): 1000}
+
+
+def test_offsets_of_their_own_go_before_the_timezone(ask: Any) -> None:
+    cube, _ = ask(at("2013-02-04 01:00:00", "2013-02-04 01:00:00Z"), timezone="Europe/Berlin")
+    assert cube == {(0, 0, 0): 1000, (0, 0, 1): 1000}
+
+
+def test_days_and_extreme_days(ask: Any) -> None:
+    table = at("") | {"timestamp": [date(2013, 2, 4)]}
+    assert ask(table)[0] == {(0, 0, 0): 1000}
+    assert ask(table, timezone="Asia/Tokyo")[0] == {}
+
+
+def test_the_clock_goes_forward_and_back(ask: Any) -> None:
+    spring = Window(datetime(2013, 3, 31, tzinfo=UTC), HOUR, 3)
+    cube, report = ask(
+        at("2013-03-31 00:30", "2013-03-31 01:30", "2013-03-31 02:15", "2013-03-31 03:30"),
+        window=spring,
+        timezone="Europe/London",
+    )
+    assert cube == {(0, 0, 0): 1000, (0, 0, 1): 2000, (0, 0, 2): 1000}  # 01:30 never was: counted on as winter time
+    autumn = Window(datetime(2013, 10, 27, tzinfo=UTC), HOUR, 3)
+    twice = at("2013-10-27 01:30", "2013-10-27 01:30", "2013-10-27 02:30")
+    cube, report = ask(twice, window=autumn, timezone="Europe/London")
+    assert cube == {(0, 0, 0): 1000, (0, 0, 2): 1000}  # taken as the first of the two, and so a duplicate
+    assert [f.what for f in report.faults] == ["duplicate: same household and second"]
+
+
+def test_ends_belong_to_the_step_they_close(ask: Any) -> None:
+    ends = at("2013-02-04 00:30", "2013-02-04 01:00", "2013-02-04 04:00", "2013-02-04 00:00")
+    cube, report = ask(ends, timestamps="end")
+    assert cube == {(0, 0, 0): 2000, (0, 0, 3): 1000}
+    assert [(f.what, f.count) for f in report.faults] == [("outside the steps read", 1)]
+
+
+def test_quarter_hours_fill_a_day(ask: Any) -> None:
+    quarters = [datetime(2013, 2, 4, tzinfo=UTC) + i * timedelta(minutes=15) for i in range(96)]
+    table = {"household": ["a"] * 96, "timestamp": quarters, "kwh": [0.25] * 96}
+    cube, report = ask(table, window=Window(quarters[0], timedelta(days=1), 1))
+    assert cube == {(0, 0, 0): 24_000}
+    assert not report.faults
+
+
+def test_units(ask: Any) -> None:
+    assert ask(at("2013-02-04"), unit="Wh")[0] == {(0, 0, 0): 1}
+    assert ask(at("2013-02-04"), unit="kW", interval=1800)[0] == {(0, 0, 0): 500}
+    with pytest.raises(UsageError, match="interval"):
+        ask(at("2013-02-04"), unit="kW")
+
+
+@pytest.mark.parametrize(
+    ("kwh", "wh"),
+    [(0.0005, 1), (0.00049999, 0), (0.0015, 2), (0.0025, 3), (-0.0, 0), (5e-324, 0), ("1.5", 1500), ("+.5e1", 5000)],
+)
+def test_halves_round_up(ask: Any, kwh: Any, wh: int) -> None:
+    assert ask(at("2013-02-04") | {"kwh": [kwh]})[0].get((0, 0, 0), 0) == wh
+
+
+@pytest.mark.parametrize("kwh", [None, math.nan, math.inf, "nan", "inf", "1e400", "1,5", "1_000", "0x10", "", "x"])
+def test_energy_that_is_no_number_beside_one_that_is(ask: Any, kwh: Any) -> None:
+    fine = "1.0" if isinstance(kwh, str) else 1.0  # beside it, statistics of the file do not show a NaN
+    cube, report = ask(at("2013-02-04 00:00", "2013-02-04 01:00") | {"kwh": [kwh, fine]})
+    assert cube == {(0, 0, 1): 1000}
+    assert [(f.what, f.count) for f in report.faults] == [("energy missing, unreadable or not finite", 1)]
+
+
+def test_places_on_edges_and_in_doubt(ask: Any) -> None:
+    below = math.nextafter(2, 0)
+    places = {
+        "west edge": [(0.0, 0.0)],
+        "just inside": [(below, below)],
+        "east edge": [(2.0, 0.0)],
+        "inner edge": [(1.0, 0.0)],
+        "twice": [(0.0, 1.0), (0.0, 1.0), (math.nan, 0.5)],
+        "two places": [(0.0, 1.0), (0.0, math.nextafter(1, 0))],
+        "nowhere": [(math.inf, 0.0), (None, 0.0)],
+    }
+    homes = [(name, x, y) for name, spots in places.items() for x, y in spots]
+    columns = {name: [home[i] for home in homes] for i, name in enumerate(("household", "x", "y"))}
+    rows = at(*["2013-02-04"] * len(places)) | {"household": list(places)}
+    cube, report = ask(rows, columns)
+    assert cube == {(0, 0, 0): 1000, (1, 1, 0): 1000, (1, 0, 0): 1000, (0, 1, 0): 1000}
+    assert [(f.what, f.count, f.example) for f in report.faults] == [
+        ("coordinate missing, unreadable or not finite", 3, "nowhere"),
+        ("two different places: household dropped", 1, "two places"),
+        ("outside the extent: household dropped", 1, "east edge"),
+        ("same household and place again", 1, "twice"),
+        ("household without a usable place", 3, "east edge"),
+    ]
+
+
+@pytest.mark.parametrize("grid", [Grid(0, 0, 2, 2, 1, 1), Grid(0, 0, 2, 2, 20, 30)])
+def test_any_grid(ask: Any, grid: Grid) -> None:
+    cube, _ = ask(at("2013-02-04") | {"household": ["b"]}, grid=grid)
+    assert cube == {(int(0.75 * grid.nx), int(0.75 * grid.ny), 0): 1000}
+
+
+def test_an_extent_too_large_for_arithmetic(ask: Any) -> None:
+    with pytest.raises(UsageError, match="too large"):
+        ask(at("2013-02-04"), grid=Grid(-1.7e308, 0, 1.7e308, 1, 2, 2))

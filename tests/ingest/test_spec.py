@@ -1,0 +1,136 @@
+"""The spec: what it must say, and how it complains."""
+
+import re
+import tomllib
+from datetime import UTC, datetime
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gridveil.errors import InputError, UsageError
+from gridveil.privacy.bound import Bound
+from gridveil.publish import Plan, allowed_budget
+from gridveil.spec import make_spec, read_spec
+
+PUBLIC = {"extent": "0,0,2,2", "grid": "2x3", "start": "2013-02-04T00:00", "steps": 4, "mechanism": "identity"}
+DOCUMENTED = Path(__file__).parents[2] / "docs" / "input.md"
+
+
+def test_the_documented_spec_is_one(tmp_path: Path) -> None:
+    found = re.search(r"```toml\n(.*?)```", DOCUMENTED.read_text(encoding="utf-8"), re.DOTALL)
+    assert found
+    path = tmp_path / "spec.toml"
+    path.write_text(found[1], encoding="utf-8")
+    spec = make_spec(read_spec(path))
+    readings, households = spec.tables()
+    assert (readings.path, readings.timestamps) == (str(tmp_path / "readings-*.csv"), "end")
+    assert (households.path, households.table) == (str(tmp_path / "town.duckdb"), "homes")
+    assert spec.out == tmp_path / "release"
+    plan = Plan.of(spec)
+    assert plan.window.start == datetime(2013, 2, 4, tzinfo=UTC)
+    assert spec.to_bound() == Bound(20_000, 136_000)
+    unused = {"cell_size", "acknowledge"}
+    assert set(tomllib.loads(found[1])) == set(type(spec).model_fields) - unused
+
+
+def test_tables_as_paths_and_with_intervals(tmp_path: Path) -> None:
+    path = tmp_path / "spec.toml"
+    path.write_text(
+        'households = "d.duckdb::homes"\n[readings]\npath = "/r.csv"\ninterval = "30min"\n', encoding="utf-8"
+    )
+    readings, households = make_spec(read_spec(path)).tables()
+    assert (readings.path, readings.interval) == ("/r.csv", 1800)
+    assert (households.path, households.table) == (str(tmp_path / "d.duckdb"), "homes")
+
+
+@pytest.mark.parametrize("epsilon", [0.1, "0.1", "1/10"])
+def test_epsilon_is_the_decimal_that_was_typed(epsilon: Any) -> None:
+    assert allowed_budget(make_spec({"epsilon": epsilon})).epsilon == Fraction(1, 10)
+
+
+def test_bounds_are_the_decimals_that_were_typed() -> None:
+    spec = make_spec({"bound_step": 0.57, "bound_window": 1.1, "steps": 4})
+    assert spec.to_bound() == Bound(570, 1100)
+
+
+@pytest.mark.parametrize(
+    ("settings", "complaint"),
+    [
+        ({"epsilom": 1}, "epsilom: Extra inputs"),
+        ({"readings": {"path": "r", "timezome": "UTC"}}, "readings.timezome"),
+        ({"readings": {"path": "r", "unit": "MWh"}}, "readings.unit"),
+        ({"readings": {"path": "r", "interval": "half an hour"}}, "write 15min, 1h or 1d"),
+        ({"readings": {"table": "r"}}, "readings.path"),
+        ({"readings": 5}, "readings"),
+        ({"grid": "32"}, "write 32x32"),
+        ({"extent": "0,0,1"}, "extent"),
+        ({"extent": [0, 0, "inf", 1]}, "extent"),
+        ({"step": "1 hour"}, "write 15min, 1h or 1d"),
+        ({"steps": 0}, "steps"),
+        ({"start": 20130204}, "write a date and a time"),
+        ({"start": "4 February"}, "start"),
+        ({"bound_step": -1}, "bound_step"),
+    ],
+)
+def test_settings_that_do_not_fit_are_named(settings: dict[str, Any], complaint: str) -> None:
+    with pytest.raises(UsageError, match="the spec does not fit") as error:
+        make_spec(settings)
+    assert complaint in str(error.value)
+
+
+@pytest.mark.parametrize("name", ["extent", "grid", "start", "steps"])
+def test_what_is_public_must_be_given(name: str) -> None:
+    with pytest.raises(UsageError, match=f"{name}: give --"):
+        Plan.of(make_spec({key: value for key, value in PUBLIC.items() if key != name}))
+
+
+@pytest.mark.parametrize("name", ["bound_step", "bound_window", "epsilon"])
+def test_bounds_and_budget_must_be_given(name: str) -> None:
+    with pytest.raises(UsageError, match=f"{name}: give --"):
+        make_spec(PUBLIC).need(name)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"crs": "EPSG:99999"},
+        {"crs": "nonsense"},
+        {"crs": "EPSG:5703"},
+        {"crs": "EPSG:4326", "extent": "0,0,1,91"},
+        {"extent": "2,0,0,2"},
+        {"start": "9999-12-31T00:00"},
+        {"start": "0001-01-01T00:00"},
+        {"steps": 10**15},
+        {"readings": {"path": "r", "timezone": "Mars/Olympus"}},
+    ],
+)
+def test_public_settings_that_make_no_sense(settings: dict[str, Any]) -> None:
+    with pytest.raises(UsageError):
+        Plan.of(make_spec(PUBLIC | settings))
+
+
+def test_start_without_offset_is_local() -> None:
+    readings = {"path": "r", "timezone": "Europe/Berlin"}
+    assert make_spec(PUBLIC | {"readings": readings}).to_window().start == datetime(2013, 2, 3, 23, tzinfo=UTC)
+    assert make_spec(PUBLIC | {"start": "20130204T00+0200"}).to_window().start == datetime(2013, 2, 3, 22, tzinfo=UTC)
+
+
+def test_cell_sizes_in_metres() -> None:
+    flat = make_spec({"extent": "0,0,1000,450", "cell_size": 100, "crs": "EPSG:27700"}).to_grid()
+    assert (flat.nx, flat.ny, flat.x1, flat.y1) == (10, 5, 1000, 500)
+    round_ = make_spec({"extent": "0,51,0.1,51.1", "cell_size": 1000, "crs": "EPSG:4326"}).to_grid()
+    assert (round_.nx, round_.ny) == (7, 12)  # 6,998 m by 11,132 m
+    assert round_.cell_height * 111_320 == pytest.approx(1000)
+
+
+@pytest.mark.parametrize("content", [None, b"epsilon = ", b"\xff"])
+def test_specs_that_cannot_be_read(tmp_path: Path, content: bytes | None) -> None:
+    path = tmp_path / "spec.toml"
+    if content is not None:
+        path.write_bytes(content)
+    with pytest.raises(InputError, match=r"spec\.toml"):
+        read_spec(path)
+    with pytest.raises(InputError, match="cannot be read"):
+        read_spec(tmp_path)

@@ -1,0 +1,128 @@
+"""Faults of a whole table: one clear error, whatever the rows are."""
+
+import os
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from gridveil.errors import InputError
+
+WHEN = [datetime(2013, 2, 4), datetime(2013, 2, 4, 1)]  # noqa: DTZ001  # timestamps without zone are the point
+GOOD = {"household": ["a", "b"], "timestamp": WHEN, "kwh": [1.0, 2.0]}
+BOTH = {(0, 0, 0): 1000, (1, 1, 1): 2000}
+
+
+@pytest.mark.parametrize(
+    ("column", "values"),
+    [
+        ("kwh", [True, False]),
+        ("kwh", [{"a": 1}] * 2),
+        ("kwh", WHEN),
+        ("kwh", pa.nulls(2)),
+        ("household", [1.0, 2.0]),
+        ("household", [True, False]),
+        ("household", [b"a", b"b"]),
+        ("timestamp", [1, 2]),
+        ("timestamp", [1.0, 2.0]),
+        ("timestamp", pa.array([1, 2], pa.time64("us"))),
+    ],
+)
+def test_a_column_of_the_wrong_type_is_named(ask: Any, column: str, values: Any) -> None:
+    with pytest.raises(InputError, match=rf"readings\.parquet: column {column} is of type .*; it must be"):
+        ask({**GOOD, column: values})
+
+
+@pytest.mark.parametrize(
+    ("column", "values"),
+    [
+        ("household", pa.array(["a", "b"], pa.large_string())),
+        ("household", pa.array(["a", "b"]).dictionary_encode()),
+        ("kwh", pa.array([1, 2], pa.float32())),
+        ("kwh", pa.array([1, 2], pa.decimal128(12, 3))),
+        ("kwh", pa.array([1, 2], pa.uint8())),
+        ("kwh", ["1", " 2.0e0 "]),
+        *(("timestamp", pa.array(WHEN, pa.timestamp(unit))) for unit in ("s", "ms", "us", "ns")),
+        *(("timestamp", pa.array(WHEN).cast(pa.timestamp(unit, "Asia/Tokyo"))) for unit in ("s", "ms", "us", "ns")),
+        ("timestamp", ["2013-02-04", "2013-02-04T01:00:00.1234567+00:00"]),
+    ],
+)
+def test_columns_as_publishers_have_them(ask: Any, column: str, values: Any) -> None:
+    assert ask({**GOOD, column: values})[0] == BOTH
+
+
+def test_ids_as_numbers_in_one_table_and_text_in_the_other(ask: Any) -> None:
+    homes = {"household": [1, 2], "lon": [0.5, 1.5], "lat": [0.5, 1.5]}
+    assert ask({**GOOD, "household": ["1", "2"]}, homes)[0] == BOTH
+
+
+def test_missing_columns_are_named(ask: Any) -> None:
+    with pytest.raises(InputError, match=r"no column power \(the energy\)\. It has: household, timestamp, kwh"):
+        ask(GOOD, energy="power")
+    for homes in ({"household": ["a"], "lon": [1.0]}, {"household": ["a"], "x": [1], "y": [1], "lon": [1], "lat": [1]}):
+        with pytest.raises(InputError, match=r"households\.parquet: it has (neither|both) of lon, lat and x, y"):
+            ask(GOOD, homes)
+    assert ask(GOOD, {"household": ["a", "b"], "e": [0.5, 1.5], "n": [0.5, 1.5]}, at={"x": "e", "y": "n"})[0] == BOTH
+
+
+def test_files_that_cannot_be_read(ask: Any, tmp_path: Path) -> None:
+    (tmp_path / "folder.parquet").mkdir()
+    (tmp_path / "damaged.parquet").write_bytes(b"PAR1 and no more")
+    (tmp_path / "other.duckdb").write_bytes(b"not a database" * 1000)
+    (tmp_path / "table.xlsx").write_bytes(b"")
+    for name, said in {
+        "nothing.parquet": "there is no such file",
+        "nothing-*.csv": "there is no such file",
+        "folder.parquet": "it is a folder",
+        "damaged.parquet": "cannot be read",
+        "other.duckdb": "cannot be read",
+        "table.xlsx": "not of a kind that gridveil reads",
+        "*": "it is a folder|not of a kind",
+    }.items():
+        with pytest.raises(InputError, match=said) as error:
+            ask(tmp_path / name, table="t")
+        assert "\n" not in str(error.value)
+        assert str(tmp_path) in str(error.value)
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
+def test_files_without_permission(ask: Any, tmp_path: Path) -> None:
+    path = tmp_path / "secret.csv"
+    path.write_bytes(b"household,timestamp,kwh\n")
+    path.chmod(0)
+    with pytest.raises(InputError, match=r"secret\.csv: cannot be read"):
+        ask(path)
+
+
+def test_patterns_take_columns_by_name_and_refuse_other_types(ask: Any, tmp_path: Path) -> None:
+    table = pa.table(GOOD)
+    pq.write_table(table.slice(0, 1), tmp_path / "part-1.parquet")
+    pq.write_table(table.slice(1).select(["kwh", "household", "timestamp"]), tmp_path / "part-2.parquet")
+    assert ask(tmp_path / "part-*.parquet")[0] == BOTH
+    for third in (table.drop_columns("kwh"), table.set_column(2, "kwh", pa.array(["1", "x"]))):
+        pq.write_table(third, tmp_path / "part-3.parquet")
+        with pytest.raises(InputError, match=r"part-3\.parquet: column kwh is (missing|string), but float64 in"):
+            ask(tmp_path / "part-*.parquet")
+    (tmp_path / "c1.csv").write_bytes(b"household,timestamp,kwh\na,2013-02-04,1")
+    (tmp_path / "c2.csv").write_bytes(b"household,timestamp,kwh\nb,2013-02-04 01:00,2")
+    assert ask(tmp_path / "c*.csv")[0] == BOTH
+    (tmp_path / "c3.csv").write_bytes(b"household,kwh,timestamp\n")
+    with pytest.raises(InputError, match=r"c3\.csv: its first line differs"):
+        ask(tmp_path / "c*.csv")
+
+
+def test_duckdb_tables_and_views(ask: Any, tmp_path: Path) -> None:
+    path = tmp_path / "town.duckdb"
+    with duckdb.connect(str(path)) as con:
+        con.execute("CREATE TYPE id AS ENUM ('a', 'b')").fetchall()
+        con.execute("CREATE TABLE r (household id, timestamp TIMESTAMP_S, kwh DECIMAL(9, 3))").fetchall()
+        con.execute("INSERT INTO r VALUES ('a', '2013-02-04', 1), ('b', '2013-02-04 01:00:00', 2)").fetchall()
+        con.execute("CREATE VIEW h AS SELECT DISTINCT household, kwh - 0.5 AS x, kwh - 0.5 AS y FROM r").fetchall()
+    assert ask(path, path, table="r", at={"table": "h"})[0] == BOTH
+    for wrong in (None, "R2"):
+        with pytest.raises(InputError, match=r"town\.duckdb: which table\? It has h, r; name one"):
+            ask(path, table=wrong)

@@ -7,6 +7,7 @@ INSTALLED := $(VENV)/.installed
 .PHONY: demo test test-long check benchmarks clean
 
 demo: $(INSTALLED)
+	rm -rf demo
 	$(BIN)/gridveil demo --out demo
 
 test: check

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
@@ -72,6 +73,9 @@ class Window:
         if self.start.tzinfo is None:
             msg = f"start {self.start}: a window starts at an instant; give its timezone"
             raise UsageError(msg)
+        # In UTC, where adding steps counts seconds and equal windows are the same window.
+        object.__setattr__(self, "start", self.start.astimezone(UTC))
+        object.__setattr__(self, "steps", operator.index(self.steps))
         if self.step <= timedelta(0) or self.step % timedelta(seconds=1):
             msg = f"step {self.step}: a step is a positive whole number of seconds"
             raise UsageError(msg)
@@ -93,5 +97,4 @@ class Window:
 
     def times(self) -> list[datetime]:
         """Return the start of every step, in UTC."""
-        first = self.start.astimezone(UTC)
-        return [first + i * self.step for i in range(self.steps)]
+        return [self.start + i * self.step for i in range(self.steps)]

@@ -142,7 +142,8 @@ def make_label(plan: Plan, kernel: Kernel, estimate: Estimate, today: date) -> L
 
 
 def _bounds(plan: Plan, records: tuple[Record, ...], origin: str) -> list[BoundFacts]:
-    used: dict[tuple[Window, Bound], None] = dict.fromkeys((record.window, record.bound) for record in records)
+    pairs = ((record.window, record.bound) for record in records if record.bound is not None)
+    used: dict[tuple[Window, Bound], None] = dict.fromkeys(pairs)
     return [
         BoundFacts(
             window=_which(plan, window),

@@ -61,8 +61,6 @@ class ArraySource:
 class SeededLaplace:
     """Repeatable noise from a public seed: protects nothing."""
 
-    private = False
-
     def __init__(self, seed: int) -> None:
         self._random = np.random.default_rng(seed)
 
@@ -79,7 +77,6 @@ class Tape:
     answers: the noisy answers coincide. It fails if the number or scales of the questions differ.
     """
 
-    private: bool = False
     answers: list[tuple[Ints, NDArray[np.float64]]] = field(default_factory=list)
     _inner: SeededLaplace | None = None
     _left: Iterator[tuple[Ints, NDArray[np.float64]]] | None = None

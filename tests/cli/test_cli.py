@@ -121,7 +121,7 @@ def test_check_reports_and_strict_fails(work: Path) -> None:
         (f"{PLACE} {BOUNDS} --epsilon 3 --mechanism even --out release", 2, "already there"),
         (f"{PLACE} {BOUNDS} --epsilon 0 --mechanism even --out new", 4, "above zero"),
         (f"{PLACE} {BOUNDS} --epsilon 31 --mechanism even --out new", 4, "--acknowledge"),
-        (f"{PLACE} {BOUNDS} --epsilon 1e-300 --mechanism even --out new", 4, "64-bit"),
+        (f"{PLACE} {BOUNDS} --epsilon 1e-20 --mechanism even --out new", 4, "64-bit"),
         (f"{PLACE} {BOUNDS} --epsilon 3 --mechanism even --grid 8by8 --out new", 2, "32x32"),
         (f"{PLACE} {BOUNDS} --epsilon 3 --mechanism even --timezone Mars/Olympus --out new", 2, "Europe/London"),
     ],

@@ -16,6 +16,7 @@ from gridveil.mechanisms.registry import defaults
 START = datetime(2013, 2, 4, tzinfo=UTC)
 STEPS, TRAIN, SIDE = 24, 48, 4
 Rows = list[dict[str, Any]]
+Change = Callable[[Rows, Rows], tuple[Rows, Rows]]
 
 
 def settings(name: str) -> dict[str, Any]:
@@ -49,24 +50,31 @@ def town(seed: int = 0, households: int = 30) -> tuple[Rows, Rows]:
     return homes, rows
 
 
-def poison(rng: np.random.Generator) -> Callable[[Rows, Rows], tuple[Rows, Rows]]:
-    """A change of one household that no one may notice: gone, monstrous, malformed, in two places, or new."""
-    kinds: list[Callable[[Rows, Rows], tuple[Rows, Rows]]] = [
-        lambda homes, rows: ([h for h in homes if h["household"] != "H3"], [r for r in rows if r["household"] != "H3"]),
-        lambda homes, rows: (homes, [{**r, "kwh": 1e300} if r["household"] == "H3" else r for r in rows]),
-        lambda homes, rows: (homes, [{**r, "kwh": float("nan")} if r["household"] == "H3" else r for r in rows]),
-        lambda homes, rows: (homes, [r for r in rows for _ in range(1 + (r["household"] == "H3"))]),
-        lambda homes, rows: ([*homes, {"household": "H3", "x": 0.5, "y": 0.5}], rows),
-        lambda homes, rows: (
-            [*homes, {"household": "NEW", "x": float(rng.uniform(0, SIDE)), "y": 0.1}],
-            [
-                *rows,
-                *({"household": "NEW", "timestamp": START + i * timedelta(minutes=7), "kwh": 99.0} for i in range(99)),
-            ],
-        ),
-        lambda homes, rows: (homes, [{**r, "timestamp": None} if r["household"] == "H3" else r for r in rows]),
-    ]
-    return kinds[int(rng.integers(len(kinds)))]
+def _without(homes: Rows, rows: Rows) -> tuple[Rows, Rows]:
+    return [h for h in homes if h["household"] != "H3"], [r for r in rows if r["household"] != "H3"]
+
+
+def _readings(change: dict[str, Any]) -> Change:
+    return lambda homes, rows: (homes, [{**r, **change} if r["household"] == "H3" else r for r in rows])
+
+
+def _new(name: str, kwh: float) -> Change:
+    often = [{"household": name, "timestamp": START + i * timedelta(minutes=7), "kwh": kwh} for i in range(99)]
+    return lambda homes, rows: ([*homes, {"household": name, "x": 2.5, "y": 0.1}], [*rows, *often])
+
+
+CHANGES: dict[str, Change] = {
+    "gone": _without,
+    "monstrous": _readings({"kwh": 1e300}),
+    "not a number": _readings({"kwh": float("nan")}),
+    "at no time": _readings({"timestamp": None}),
+    "twice": lambda homes, rows: (homes, [r for r in rows for _ in range(1 + (r["household"] == "H3"))]),
+    "in two places": lambda homes, rows: ([*homes, {"household": "H3", "x": 0.5, "y": 0.5}], rows),
+    "new": _new("NEW", 99.0),
+    "named like markup": _new("[/x]", -1.0),
+    "named like a terminal command": _new("\x1b]0;owned\x07\x1b[31m\n\x00\u202e", -1.0),
+}
+"""What one household may turn into without anyone noticing."""
 
 
 def write(folder: Path, homes: Rows, rows: Rows) -> None:

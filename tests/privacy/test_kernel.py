@@ -1,17 +1,20 @@
 """The kernel's own rules: what it costs, what it refuses, what it hands out."""
 
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from fractions import Fraction
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import numpy as np
 import pytest
 
-from gridveil.cube import Window
+from gridveil.cube import Grid, Window
 from gridveil.errors import BudgetError, UsageError
 from gridveil.privacy.bound import Bound
+from gridveil.privacy.budget import PureDP
 from gridveil.privacy.kernel import Kernel
-from gridveil.testing import ArraySource, kernel_on
+from gridveil.testing import ArraySource, SeededLaplace, kernel_on
 
 WINDOW = Window(datetime(2013, 2, 4, tzinfo=UTC), timedelta(hours=1), 4)
 BOUND = Bound(step=10, window=25)
@@ -147,7 +150,7 @@ def test_epsilons_without_meaning_are_refused(epsilon: float) -> None:
     [([1.0, 1e-320], 1.0), ([1e300, 1.0], 1.0), ([1.0, 1e-20], 1.0), ([1.0, 1.0], 1e300), ([1.0, 1.0], 5e-324)],
 )
 def test_scales_beyond_what_floats_hold_are_refused(relative: list[float], epsilon: float, *, sequential: bool) -> None:
-    asked = kernel("1e301")
+    asked = kernel("1e30")
     with pytest.raises((BudgetError, UsageError)):
         asked.sums(np.array([0, 1, 0, 1]), epsilon, relative=relative, sequential=sequential)
     assert asked.spent == 0
@@ -201,6 +204,68 @@ def test_labels_of_any_integer_type_mean_the_same(kind: type) -> None:
     assert expected.spent == given.spent
 
 
-def test_test_noise_marks_the_kernel_as_not_private() -> None:
-    assert not kernel(seed=0).private
+def test_only_the_real_noise_is_believed_to_be_private() -> None:
+    class Claims(SeededLaplace):
+        private = True
+
     assert kernel(seed=None).private
+    assert not kernel(seed=0).private
+    source = ArraySource(Grid(0, 0, 1, 1, 1, 1), WINDOW, np.zeros((0, 2), dtype=int), np.zeros((0, 4), dtype=int))
+    claimed = Kernel(source, WINDOW, budget=PureDP(1), bound=BOUND, noise=Claims(0))
+    assert not claimed.private
+    with pytest.raises(AttributeError):
+        claimed.private = True
+    with pytest.raises(AttributeError):
+        claimed.budget = PureDP(100)
+
+
+def test_many_threads_cannot_overspend() -> None:
+    asked = kernel("1")
+    face = asked.face()
+
+    def ask(_: int) -> int:
+        try:
+            face.sums(np.zeros((3, 2, 1), dtype=int), 0.3)
+        except BudgetError:
+            return 0
+        return 1
+
+    with ThreadPoolExecutor(8) as pool:
+        answered = sum(pool.map(ask, range(64)))
+    assert answered == 3
+    assert asked.spent == pytest.approx(0.9)
+
+
+def test_bounds_and_windows_are_python_integers_or_refused() -> None:
+    assert type(Bound(np.int32(10), np.int64(25)).step) is int
+    assert type(Window(WINDOW.start, WINDOW.step, np.int16(4)).steps) is int
+    for make in (lambda: Bound(1.5, 3), lambda: Bound(2, 2.0), lambda: Window(WINDOW.start, WINDOW.step, 4.0)):
+        with pytest.raises(TypeError):
+            make()
+    step, steps = np.int32(2**20), np.int16(125)
+    window = Window(WINDOW.start, WINDOW.step, steps)
+    asked = kernel_on(np.zeros((1, 1, 125)), window, epsilon=1, bound=Bound(step, np.int64(2**30)))
+    assert asked.sums(0, 1).scales[0] == pytest.approx(2**20 * 125, rel=1e-9)
+
+
+def test_short_floats_are_charged_as_what_they_are() -> None:
+    asked = kernel("1")
+    tenth = np.float16(0.1)
+    counted = asked.household_totals([0], tenth)
+    assert 1 / counted.scales[0] <= asked.spent
+    assert asked.spent == pytest.approx(float(tenth), rel=1e-9)
+
+
+def test_sequential_charges_do_not_overflow() -> None:
+    window = Window(WINDOW.start, WINDOW.step, 90_123)
+    bound = Bound(step=409_368_176_241_571, window=4)
+    asked = kernel_on(np.zeros((1, 1, 90_123)), window, epsilon=1, bound=bound)
+    assert asked.sums(0, 1.0, sequential=True).scales[0] == pytest.approx(4, rel=1e-9)
+
+
+def test_windows_are_the_same_if_they_are_the_same_time() -> None:
+    london = ZoneInfo("Europe/London")
+    first, second = (Window(datetime(2013, 10, 27, 1, 30, fold=fold, tzinfo=london), WINDOW.step, 4) for fold in (0, 1))
+    assert first != second
+    assert first == Window(datetime(2013, 10, 27, 0, 30, tzinfo=UTC), WINDOW.step, 4)
+    assert first.end == first.times()[-1] + first.step

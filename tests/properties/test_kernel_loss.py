@@ -25,8 +25,6 @@ WHOLE = Window(WINDOW.before(TRAIN).start, STEP, TRAIN + STEPS)
 class NoNoise:
     """True answers, to see how far they move."""
 
-    private = False
-
     def add(self, values: Any, scales: Any) -> Any:
         del scales
         return values

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 from typing import Annotated
 
@@ -13,16 +12,13 @@ from gridveil.errors import UsageError
 
 def run(
     out: Annotated[Path, typer.Option(help="Folder for town, releases and report")] = Path("gridveil-demo"),
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an earlier demo")] = False,  # noqa: FBT002  # a flag
 ) -> None:
     """Invent a town, publish it with `stpt` and `even`, and show both beside the truth. Needs no input."""
     from gridveil.cli import show  # noqa: PLC0415  # slow to import
     from gridveil.evaluate.demo import EPSILON, run_demo  # noqa: PLC0415  # slow to import
 
-    if overwrite and (out / "town").is_dir():
-        shutil.rmtree(out)
     if out.exists():
-        msg = f"{out}: already there; give another --out, or --overwrite to replace an earlier demo"
+        msg = f"{out}: already there, and never overwritten; give another --out"
         raise UsageError(msg)
     with show.bars() as tell:
         releases = run_demo(out, tell)

@@ -43,9 +43,9 @@ def run(
     spec = o.spec_from(source, parameters, flags)
     with show.bars() as tell:
         published = publish(spec, progress=tell)
-    show.operator.print("\nFor the operator only (exact counts of private data):")
-    show.report(published.report, show.operator)
     privacy = published.label.privacy
     show.out.print(f"Published {published.path}")
     show.out.print(f"Spent epsilon {privacy.epsilon_accounted:.9g} of {privacy.epsilon:g} (worst-off pillar).")
     show.out.print(f"Next: gridveil info {published.path}; gridveil query {published.path} --x 0:1 --y 0:1")
+    show.operator.print("\nFor the operator only (exact counts of private data):")
+    show.report(published.report, show.operator)

@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 from rich.table import Table
+from rich.text import Text
 
 if TYPE_CHECKING:
     from gridveil.ingest.report import Report
     from gridveil.mechanisms.base import Progress as Tell
 
-out = Console(highlight=False, soft_wrap=True)
-operator = Console(stderr=True, highlight=False)
+out = Console(highlight=False, soft_wrap=True, markup=False)
+operator = Console(stderr=True, highlight=False, markup=False)
 
 
 @contextmanager
@@ -46,5 +47,7 @@ def report(seen: Report, console: Console) -> None:
         return
     table = Table("table", "what", "count", "e.g. household")
     for fault in seen.faults:
-        table.add_row(fault.table, fault.what, f"{fault.count:,}", fault.example or "")
+        # An id is whatever a meter sent: shown letter by letter, never as markup or terminal commands.
+        example = Text("" if fault.example is None else ascii(fault.example)[1:-1])
+        table.add_row(fault.table, fault.what, f"{fault.count:,}", example)
     console.print(table)

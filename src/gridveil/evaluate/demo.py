@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 from gridveil.evaluate.report import write_report
@@ -39,7 +40,7 @@ def run_demo(folder: Path, progress: Progress = silent) -> dict[str, Path]:
             publisher="gridveil demo",
             choices="the demo's, before the town was made",
             out=out,
-            progress=lambda stage, done, name=name: progress(f"{name}: {stage}", done),
+            progress=partial(_tell, progress, name),
         )
     progress("draw the report", 0.0)
     write_report(
@@ -52,3 +53,7 @@ def run_demo(folder: Path, progress: Progress = silent) -> dict[str, Path]:
     )
     progress("draw the report", 1.0)
     return releases
+
+
+def _tell(progress: Progress, name: str, stage: str, done: float) -> None:
+    progress(f"{name}: {stage}", done)

@@ -45,7 +45,7 @@ def rehearse(spec: Spec, households: int, progress: Progress = silent) -> list[E
         readings, homes = town.write(Path(folder))
         out = Path(folder) / "release"
         tables = {"readings": ReadingsTable(str(readings)), "households": HouseholdsTable(str(homes))}
-        run(spec.model_copy(update={**tables, "out": out}), progress=progress)
+        run(spec.model_copy(update={**tables, "out": out, "start": plan.window.start}), progress=progress)
         release = open_release(out)
         truth = town.cube(plan.window)
         expectations = []
@@ -72,6 +72,6 @@ def _questions(grid: Grid, window: Window) -> dict[str, tuple[int, int, int]]:
 
 def _draw(shape: tuple[int, int, int], cube: tuple[int, ...]) -> Ints:
     """Return ranges of one shape at random places."""
-    free = np.array(cube) - shape
+    free = np.array(cube, dtype=np.int64) - shape
     first = np.random.default_rng(0).integers(0, free + 1, size=(DRAWS, 3))
     return np.stack([first, first + shape], axis=-1).reshape(DRAWS, 6)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import operator
 from dataclasses import dataclass
 
 from gridveil.errors import UsageError
 
-# With every household's window total at most 2**36 Wh (69 GWh), int64 sums are exact for 2**27 households.
+# With every household's window total at most 2**36 Wh (69 GWh), int64 sums are exact below 2**27 households.
 LARGEST_WINDOW_BOUND = 2**36
 
 
@@ -26,7 +27,10 @@ class Bound:
     window: int
 
     def __post_init__(self) -> None:
-        """Refuse bounds that are not positive or whose arithmetic could leave int64."""
+        """Refuse bounds that are not positive whole numbers, or whose arithmetic could leave int64."""
+        # A numpy integer could wrap around, and a float would bound sums to something else than is accounted for.
+        object.__setattr__(self, "step", operator.index(self.step))
+        object.__setattr__(self, "window", operator.index(self.window))
         if self.step < 1 or self.window < 1:
             msg = f"bounds of {self.step} and {self.window} Wh: both must be at least 1 Wh"
             raise UsageError(msg)

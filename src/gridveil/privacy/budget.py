@@ -10,6 +10,7 @@ from gridveil.errors import BudgetError
 
 PLAIN_WORDS_ABOVE = 5
 ACKNOWLEDGE_ABOVE = 30
+SMALLEST, LARGEST = Fraction(1, 10**30), Fraction(10**30)
 
 
 @dataclass(frozen=True)
@@ -30,6 +31,9 @@ class PureDP:
             raise BudgetError(msg) from error
         if exact <= 0:
             msg = f"epsilon {epsilon}: it must be above zero"
+            raise BudgetError(msg)
+        if not SMALLEST <= exact <= LARGEST:
+            msg = f"epsilon {epsilon}: beyond anything that can be accounted for"
             raise BudgetError(msg)
         object.__setattr__(self, "epsilon", exact)
 

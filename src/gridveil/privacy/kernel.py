@@ -1,10 +1,11 @@
-"""The kernel: the only code that sees true values. It answers with noise, and adds up what that costs."""
+"""The kernel: the only way from true values to anything else. It answers with noise, and adds up what that costs."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from threading import RLock
 from typing import Any, Literal
 
 import numpy as np
@@ -12,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from gridveil.cube import Window
 from gridveil.errors import BudgetError, UsageError
-from gridveil.privacy.account import ROUNDING, Account, Marks
+from gridveil.privacy.account import MOST_TERMS, ROUNDING, Account, Marks
 from gridveil.privacy.bound import Bound
 from gridveil.privacy.budget import PureDP
 from gridveil.privacy.labels import as_labels, steps_per_label, sum_by_label
@@ -35,7 +36,8 @@ class Record:
     answers: int
     epsilon: float
     window: Window
-    bound: Bound
+    bound: Bound | None
+    """`None` for household totals, which are bounded by counting each household once."""
 
 
 class Kernel:
@@ -47,7 +49,7 @@ class Kernel:
     so the loss of a transcript is at most the sum over accounts of their knapsack values in that pillar plus the
     fixed charges (see `Account`, `household_totals`). Before each measurement that sum, rounded up, is compared with
     the budget in every pillar; the decision depends on public numbers and earlier answers only. Charging precedes
-    answering: a measurement that fails half-way stays spent.
+    answering: a measurement that fails half-way stays spent. One measurement is made at a time, whoever asks.
     """
 
     def __init__(
@@ -60,8 +62,18 @@ class Kernel:
         self._cubes: dict[tuple[Window, Bound], NDArray[np.int64]] = {}
         self._fixed = 0.0
         self._records: list[Record] = []
-        self.window, self.bound, self.budget = window, bound, budget
-        self.private = self._noise.private
+        self._window, self._bound, self._budget = window, bound, budget
+        self._one_at_a_time = RLock()
+
+    @property
+    def private(self) -> bool:
+        """Whether the noise is the real thing. Asked of its type: what else claims to be private is not believed."""
+        return type(self._noise) is ExactLaplace
+
+    @property
+    def budget(self) -> PureDP:
+        """The whole budget."""
+        return self._budget
 
     @property
     def records(self) -> tuple[Record, ...]:
@@ -71,12 +83,13 @@ class Kernel:
     @property
     def spent(self) -> float:
         """The loss of the worst-off pillar, rounded up."""
-        return _worst(self._losses, self._fixed)
+        with self._one_at_a_time:
+            return _worst(self._losses, self._fixed)
 
     @property
     def remaining(self) -> float:
         """What the worst-off pillar has left, rounded down."""
-        left = self.budget.epsilon - Fraction(self.spent)
+        left = self._budget.epsilon - Fraction(self.spent)
         return max(0.0, math.nextafter(float(left), -math.inf))
 
     def face(self) -> Measure:
@@ -91,9 +104,9 @@ class Kernel:
         # Functions, not bound methods: those would carry the kernel, and with it the source, as an attribute.
         return Measure(
             grid=self._source.grid,
-            window=self.window,
-            bound=self.bound,
-            epsilon=math.nextafter(float(self.budget.epsilon), 0.0),
+            window=self._window,
+            bound=self._bound,
+            epsilon=math.nextafter(float(self._budget.epsilon), 0.0),
             sums=sums,
             household_totals=household_totals,
             remaining=lambda: self.remaining,
@@ -122,25 +135,26 @@ class Kernel:
         `max_p min(step * n_i(p), window) / b_i` (`n_i(p)`: steps of pillar `p` in label `i`) if `sequential`. The joint
         loss of all measurements is what counts against the budget.
         """
-        window, bound = window or self.window, self._bound_of(window, bound)
+        window, bound, epsilon = window or self._window, self._bound_of(window, bound), _checked(epsilon)
         grid = self._source.grid
         marks = as_labels(labels, (grid.nx, grid.ny, window.steps))
         ratios = _relative(relative, marks)
-        _check_epsilon(epsilon)
         if sequential:
             most = steps_per_label(marks, window.steps, len(ratios)).max(axis=(0, 1))
-            own = float((np.minimum(bound.step * most, bound.window) / ratios).sum())
+            step = min(bound.step, bound.window)  # their product with steps then fits int64
+            own = float((np.minimum(step * most, bound.window) / ratios).sum())
         else:
             own = float(Account(window, bound).loss_with(marks, 1 / ratios).max())
         scales = ratios * (own * (1 + 3 * ROUNDING) / epsilon)
         _check_scales(scales)
-        if sequential:
-            self._charge(fixed=epsilon)
-        else:
-            self._charge_sums(window, bound, marks, 1 / scales)
-        self._records.append(Record("sums", len(scales), epsilon, window, bound))
-        true = sum_by_label(self._cube(window, bound), marks, len(scales))
-        return Measurement(self._noise.add(true, scales), scales)
+        with self._one_at_a_time:
+            if sequential:
+                self._charge(fixed=epsilon)
+            else:
+                self._charge_sums(window, bound, marks, 1 / scales)
+            self._records.append(Record("sums", len(scales), epsilon, window, bound))
+            true = sum_by_label(self._cube(window, bound), marks, len(scales))
+            return Measurement(self._noise.add(true, scales), scales)
 
     def household_totals(self, edges: ArrayLike, epsilon: float, *, window: Window | None = None) -> Measurement:
         """Measure how many households have a window total in each bin, with noise that costs `epsilon`.
@@ -151,25 +165,25 @@ class Kernel:
         Guarantee: a household is in at most one bin, so one count moves by one: with scale `1 / epsilon` the loss is
         `epsilon`, in every pillar, whatever else is measured (a fixed charge).
         """
-        window = window or self.window
+        window, epsilon = window or self._window, _checked(epsilon)
         bins = np.asarray(edges, dtype=np.int64)
         if bins.ndim != 1 or not len(bins) or (np.diff(bins) <= 0).any():
             msg = "edges must be a list of increasing whole numbers of Wh"
             raise UsageError(msg)
-        _check_epsilon(epsilon)
         scales = np.full(len(bins), (1 + 3 * ROUNDING) / epsilon)
         _check_scales(scales)
-        self._charge(fixed=epsilon)
-        self._records.append(Record("household_totals", len(bins), epsilon, window, self.bound))
-        true = self._source.count_totals(window, self.bound.step, bins)
-        return Measurement(self._noise.add(true, scales), scales)
+        with self._one_at_a_time:
+            self._charge(fixed=epsilon)
+            self._records.append(Record("household_totals", len(bins), epsilon, window, None))
+            true = self._source.count_totals(window, self._bound.step, bins)
+            return Measurement(self._noise.add(true, scales), scales)
 
     def _bound_of(self, window: Window | None, bound: Bound | None) -> Bound:
         if bound is not None:
             return bound
-        if window is None or window == self.window:
-            return self.bound
-        return self.bound.over(self.window.steps, window.steps)
+        if window is None or window == self._window:
+            return self._bound
+        return self._bound.over(self._window.steps, window.steps)
 
     def _cube(self, window: Window, bound: Bound) -> NDArray[np.int64]:
         if (window, bound) not in self._cubes:
@@ -178,11 +192,11 @@ class Kernel:
 
     def _charge_sums(self, window: Window, bound: Bound, marks: Marks, weight: NDArray[np.float64]) -> None:
         """Add the weights of a measurement to its account, or refuse it and change nothing."""
-        account = self._accounts.setdefault((window, bound), Account(window, bound))
+        account = self._accounts.get((window, bound)) or Account(window, bound)
         losses = {**self._losses, (window, bound): account.loss_with(marks, weight)}
         self._allow(losses, self._fixed)
         account.add(marks, weight)
-        self._losses = losses
+        self._accounts[window, bound], self._losses = account, losses
 
     def _charge(self, fixed: float) -> None:
         """Add a fixed charge, or refuse it and change nothing. Its measurement was made to cost a little less."""
@@ -192,8 +206,11 @@ class Kernel:
 
     def _allow(self, losses: Losses, fixed: float) -> None:
         """Refuse what would take the worst-off pillar over the budget."""
-        after, budget = _worst(losses, fixed), float(self.budget.epsilon)
-        if not math.isfinite(after) or Fraction(after) > self.budget.epsilon:
+        if len(self._records) >= MOST_TERMS:
+            msg = f"more than {MOST_TERMS} measurements cannot be accounted for"
+            raise UsageError(msg)
+        after, budget = _worst(losses, fixed), float(self._budget.epsilon)
+        if not math.isfinite(after) or Fraction(after) > self._budget.epsilon:
             msg = (
                 f"this measurement would take the worst-off pillar to epsilon {after:.6g} of {budget:g} "
                 f"(spent {self.spent:.6g}, remaining {self.remaining:.6g}, over by {after - budget:.3g}); not made"
@@ -222,10 +239,12 @@ def _relative(relative: ArrayLike | None, marks: Marks) -> NDArray[np.float64]:
     return ratios
 
 
-def _check_epsilon(epsilon: float) -> None:
+def _checked(epsilon: float) -> float:
+    """Return epsilon as a double, whatever kind of number it came as: a shorter float would round what is charged."""
     if not (math.isfinite(epsilon) and epsilon > 0):
         msg = f"a measurement with epsilon {epsilon}: it must be a positive number"
         raise BudgetError(msg)
+    return float(epsilon)
 
 
 def _check_scales(scales: NDArray[np.float64]) -> None:

@@ -20,9 +20,7 @@ SMALLEST_SCALE = 2.0**-50
 
 
 class Noise(Protocol):
-    """Adds noise to exact integer answers. `private` is false for anything that is not the real thing."""
-
-    private: bool
+    """Adds noise to exact integer answers. Only `ExactLaplace` is taken for private; others are for tests."""
 
     def add(self, values: NDArray[np.int64], scales: NDArray[np.float64]) -> NDArray[np.int64]:
         """Return each value with fresh noise of its own scale added."""
@@ -38,8 +36,6 @@ class ExactLaplace:
     No floating-point number takes part in drawing or adding it, `b` enters as the exact rational that its float
     stands for, and there is no seed to set. OpenDP cuts sums off at the ends of int64: post-processing.
     """
-
-    private = True
 
     def add(self, values: NDArray[np.int64], scales: NDArray[np.float64]) -> NDArray[np.int64]:
         """Return each value with fresh noise of its own scale added."""

@@ -36,8 +36,8 @@ With QGIS: Layer > Add Raster Layer, choose `consumption.nc` and in it `consumpt
 
 ## Reading it
 
-- A value is an estimate. `value +- 1.96 x consumption_se` of a single cell and step holds what the noise was added to
-  about 94 to 95 times in 100; `gridveil query` gives 95 % intervals for any range.
+- A value is an estimate, and `consumption_se` the standard error that follows from the noise. `gridveil query` gives
+  95 % intervals for any range.
 - {quadrature}
 - {negative}
 - The error bars are about the noise. They do not cover energy cut off by the bounds, and cover the error of spreading

@@ -2,8 +2,10 @@
 
 import math
 from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
+import duckdb
 import pyarrow as pa
 import pytest
 
@@ -60,12 +62,30 @@ def test_days_and_extreme_days(ask: Any) -> None:
     assert ask({"household": ["a"] * 5, "timestamp": extreme, "kwh": [1.0] * 5})[0] == {(0, 0, 0): 1000}
 
 
-@pytest.mark.parametrize("kind", [pa.timestamp(unit, zone) for unit in ("us", "ns") for zone in (None, "UTC")])
+@pytest.mark.parametrize("kind", [pa.timestamp(unit, zone) for unit in ("ms", "us", "ns") for zone in (None, "UTC")])
 def test_extreme_instants(ask: Any, kind: pa.DataType) -> None:
     instants = pa.array([0, 2**63 - 1, 2**63 - 2, -(2**63), -(2**63) + 1, 2**62, -(2**62)], pa.int64()).cast(kind)
     cube, report = ask({"household": ["a"] * 7, "timestamp": instants, "kwh": [1.0] * 7})
     assert not cube
     assert sum(fault.count for fault in report.faults) == 7
+
+
+@pytest.mark.parametrize("kind", ["s", "ms", "us", "ns"])
+def test_extreme_instants_in_a_database(ask: Any, tmp_path: Path, kind: str) -> None:
+    good = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}[kind] * 1_359_936_000
+    numbers = pa.array([good, 2**63 - 2, -(2**63) + 2, 2**62], pa.int64())
+    rows = pa.table({"household": ["a"] * 4, "timestamp": numbers.cast(pa.timestamp(kind)), "kwh": [1.0] * 4})
+    path = tmp_path / "town.duckdb"
+    with duckdb.connect(str(path)) as con:
+        con.register("given", rows)
+        con.execute("CREATE TABLE r AS SELECT * FROM given")
+    assert ask(path, table="r")[0] == {(0, 0, 0): 1000}
+
+
+@pytest.mark.parametrize("zone", [None, "UTC", "Asia/Tokyo"])
+def test_milliseconds_are_read_as_what_they_are(ask: Any, zone: str | None) -> None:
+    instants = pa.array([1_359_936_000_000], pa.int64()).cast(pa.timestamp("ms", zone))
+    assert ask({"household": ["a"], "timestamp": instants, "kwh": [1.0]})[0] == {(0, 0, 0): 1000}
 
 
 def test_the_clock_goes_forward_and_back(ask: Any) -> None:

@@ -105,7 +105,7 @@ def test_patterns_take_columns_by_name_and_refuse_other_types(ask: Any, tmp_path
     assert ask(tmp_path / "part-*.parquet")[0] == BOTH
     for third in (table.drop_columns("kwh"), table.set_column(2, "kwh", pa.array(["1", "x"]))):
         pq.write_table(third, tmp_path / "part-3.parquet")
-        with pytest.raises(InputError, match=r"part-3\.parquet: column kwh is (missing|string), but float64 in"):
+        with pytest.raises(InputError, match=r"part-3\.parquet: column kwh is (missing|string), but double in"):
             ask(tmp_path / "part-*.parquet")
     (tmp_path / "c1.csv").write_bytes(b"household,timestamp,kwh\na,2013-02-04,1")
     (tmp_path / "c2.csv").write_bytes(b"household,timestamp,kwh\nb,2013-02-04 01:00,2")
@@ -126,3 +126,19 @@ def test_duckdb_tables_and_views(ask: Any, tmp_path: Path) -> None:
     for wrong in (None, "R2"):
         with pytest.raises(InputError, match=r"town\.duckdb: which table\? It has h, r; name one"):
             ask(path, table=wrong)
+
+
+@pytest.mark.parametrize("collated", ["readings", "households"])
+def test_collations_do_not_make_two_households_one(ask: Any, tmp_path: Path, collated: str) -> None:
+    """Under NOCASE the engine joins and groups `a` with `A`: one household in two cells, or two dropped as one."""
+    homes = {"household": ["a", "A"], "x": [0.5, 1.5], "y": [0.5, 1.5]}
+    rows = {"household": ["a"], "timestamp": [datetime(2013, 2, 4)], "kwh": [1.0]}  # noqa: DTZ001  # naive on purpose
+    path = tmp_path / "town.duckdb"
+    with duckdb.connect(str(path)) as con:
+        con.register("given", pa.table(rows if collated == "readings" else homes))
+        con.execute("CREATE TABLE t AS SELECT household COLLATE NOCASE AS household, * EXCLUDE household FROM given")
+    if collated == "readings":
+        cube, _ = ask(path, homes, table="t")
+    else:
+        cube, _ = ask(rows, path, at={"table": "t"})
+    assert cube == {(0, 0, 0): 1000}

@@ -66,7 +66,7 @@ def seconds(column: ir.Column, path: str, window: Window, zone: str) -> ir.Integ
         raise _wrong_type(path, column, "a timestamp, a date, or text such as 2013-02-04 00:30:00")
     if column.type().timezone is not None:
         return _since(column.try_cast("timestamp"), window)
-    return clock.to_utc(_since(column, window))
+    return clock.to_utc(_since(column.try_cast("timestamp"), window))
 
 
 def _since(moment: ir.TimestampColumn, window: Window) -> ir.IntegerColumn:

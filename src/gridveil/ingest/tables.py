@@ -9,9 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import duckdb
+import pyarrow as pa
 
 from gridveil.errors import InputError
 from gridveil.ingest.csv_table import open_csv
+from gridveil.ingest.parquet_table import open_parquet
 from gridveil.ingest.schema import HouseholdsTable, ReadingsTable
 
 if TYPE_CHECKING:
@@ -26,7 +28,7 @@ def reading(path: str) -> Iterator[None]:
     """Turn complaints of the engine or the system about an unreadable file into ours."""
     try:
         yield
-    except (duckdb.Error, OSError) as error:
+    except (duckdb.Error, pa.ArrowException, OSError) as error:
         reason = str(error).partition("\n")[0]
         msg = f"{path}: cannot be read ({reason}). Check that it is complete, of its type, and that you may read it."
         raise InputError(msg) from error
@@ -38,7 +40,7 @@ def open_table(con: Backend, name: str, at: ReadingsTable | HouseholdsTable) -> 
         files = _files(at.path)
         kinds = {_kind(file) for file in files}
         if kinds == {"parquet"}:
-            return _open_parquet(con, files)
+            return open_parquet(con, name, files)
         if kinds == {"csv"}:
             return open_csv(con, name, files, at.delimiter)
         if kinds == {"duckdb"}:
@@ -63,22 +65,6 @@ def _files(path: str) -> list[str]:
     return files
 
 
-def _open_parquet(con: Backend, files: list[str]) -> ibis.Table:
-    """Read columns by name. Files must agree on types: casting one to another's could fail for single rows."""
-    first = con.read_parquet(files[0])
-    for file in files[1:]:
-        schema = con.read_parquet(file).schema()
-        for column in {**first.schema(), **schema}:
-            here, there = schema.get(column), first.schema().get(column)
-            if here != there:
-                msg = (
-                    f"{file}: column {column} is {here or 'missing'}, but {there or 'missing'} in {files[0]}; "
-                    "give all files the same columns and types"
-                )
-                raise InputError(msg)
-    return con.read_parquet(files, union_by_name=True) if len(files) > 1 else first
-
-
 def _open_database(con: Backend, name: str, files: list[str], table: str | None) -> ibis.Table:
     path, *more = files
     if more:
@@ -93,7 +79,21 @@ def _open_database(con: Backend, name: str, files: list[str], table: str | None)
     if table not in tables:
         msg = f"{path}: which table? It has {', '.join(tables) or 'none'}; name one in the spec or as {path}::TABLE"
         raise InputError(msg)
-    return con.table(table, database=(database, "main"))
+    return _plain_text(con.table(table, database=(database, "main")))
+
+
+def _plain_text(table: ibis.Table) -> ibis.Table:
+    """Take collations off text: under NOCASE, `h1` and `H1` would be joined, and one household sit in two cells."""
+    import ibis  # noqa: PLC0415  # slow to import
+
+    @ibis.udf.scalar.builtin(signature=(("string",), "binary"))  # type: ignore[untyped-decorator]  # ibis has no types
+    def encode(text: object) -> object: ...  # the engine's own function
+
+    @ibis.udf.scalar.builtin(signature=(("binary",), "string"))  # type: ignore[untyped-decorator]  # ibis has no types
+    def decode(data: object) -> object: ...  # the engine's own function
+
+    texts = [column for column, kind in table.schema().items() if kind.is_string()]
+    return table.mutate(**{column: decode(encode(table[column])) for column in texts})
 
 
 def require_columns(table: ibis.Table, path: str, names: dict[str, str]) -> None:

@@ -1,0 +1,54 @@
+"""Parquet files as a table."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from gridveil.errors import InputError
+
+if TYPE_CHECKING:
+    import ibis
+    from ibis.backends.duckdb import Backend
+
+Types = dict[str, pa.DataType]
+
+
+def open_parquet(con: Backend, name: str, files: list[str]) -> ibis.Table:
+    """Read columns by name. Files must agree on types: casting one to another's could fail for single rows."""
+    first, *others = ({field.name: field.type for field in pq.read_schema(file)} for file in files)
+    for file, types in zip(files[1:], others, strict=True):
+        for column in {**first, **types}:
+            here, there = types.get(column, "missing"), first.get(column, "missing")
+            if here != there:
+                msg = f"{file}: column {column} is {here}, but {there} in {files[0]}; give all files the same types"
+                raise InputError(msg)
+    if any(_in_milliseconds(kind) for kind in first.values()):
+        return _open_milliseconds(con, name, files, first)
+    return con.read_parquet(files, union_by_name=True) if len(files) > 1 else con.read_parquet(files[0])
+
+
+def _in_milliseconds(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_timestamp(kind)) and kind.unit == "ms"
+
+
+def _open_milliseconds(con: Backend, name: str, files: list[str], types: Types) -> ibis.Table:
+    """Read through Arrow, and make microseconds of milliseconds where they fit.
+
+    The engine's own reader stops at the first one that does not, for instance the largest number there is, which
+    stands for "no time" in some systems: a single row would stop a publication.
+    """
+    from pyarrow import dataset  # noqa: PLC0415  # slow to import
+
+    plain = pa.schema(
+        [(column, pa.timestamp("ms") if _in_milliseconds(kind) else kind) for column, kind in types.items()]
+    )
+    con.con.register(f"{name}_files", dataset.dataset(files, schema=plain, format="parquet"))
+    table = con.table(f"{name}_files")
+    for column, kind in types.items():
+        if _in_milliseconds(kind):
+            moment = table[column].try_cast("timestamp")
+            table = table.mutate(**{column: moment if kind.tz is None else moment.try_cast("timestamp('UTC')")})
+    return table

@@ -30,9 +30,7 @@ from gridveil.release.label import (
     WindowFacts,
 )
 from gridveil.release.write import write_release
-from gridveil.spec import WH_PER_KWH, Spec, make_spec
-
-TABLES = ("readings", "households")
+from gridveil.spec import HOW_TO_CHOOSE, WH_PER_KWH, Spec, make_spec
 
 
 @dataclass(frozen=True)
@@ -74,15 +72,12 @@ def publish(*, progress: Progress = silent, **settings: Any) -> Published:  # no
 
     Everything that is public is checked before a row is read, and nothing is at `out` unless all went well.
     """
-    for name in TABLES:
-        if isinstance(settings.get(name), str | Path):
-            settings[name] = {"path": str(settings[name])}
     return run(make_spec(settings), progress=progress)
 
 
 def run(spec: Spec, *, progress: Progress = silent, noise: Noise | None = None, today: date | None = None) -> Published:
     """Publish what a spec says. `noise` and `today` are for tests: other noise marks the release as not private."""
-    spec.need(*TABLES, "extent", "grid", "start", "steps", "bound_step", "bound_window", "epsilon", "out")
+    spec.need(*HOW_TO_CHOOSE)
     plan, bound, budget, out = Plan.of(spec), spec.to_bound(), allowed_budget(spec), Path(spec.out or "")
     if out.exists():
         msg = f"{out}: already there, and never overwritten; give another --out"
@@ -106,7 +101,7 @@ def allowed_budget(spec: Spec) -> PureDP:
     if budget.epsilon > ACKNOWLEDGE_ABOVE and not spec.acknowledge:
         msg = (
             f"epsilon {spec.epsilon} protects next to nothing: whoever suspects that a household is in the data can be "
-            f"all but certain. Lower it, or state that you know with --acknowledge (it is written into the label)"
+            f"all but certain. Lower it, or state that you know with --acknowledge; the label says it plainly"
         )
         raise BudgetError(msg)
     return budget

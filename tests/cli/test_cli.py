@@ -153,7 +153,9 @@ def test_an_acknowledged_epsilon_is_in_the_label(work: Path) -> None:
     line = f"publish readings.parquet --households households.parquet {PLACE} {BOUNDS} --epsilon 50 --mechanism even"
     done = gridveil_command(work, f"{line} --acknowledge --out weak")
     assert done.returncode == 0, done.stderr
-    assert "50" in gridveil_command(work, "info weak").stdout
+    said = "WARNING: epsilon 50 is high"
+    assert said in done.stdout
+    assert said in gridveil_command(work, "info weak").stdout
 
 
 def test_help_comes_at_once(work: Path) -> None:

@@ -39,6 +39,7 @@ def run(
     flags = {name: value for name, value in locals().items() if name not in ("source", "parameters")}
     from gridveil.cli import show  # noqa: PLC0415  # slow to import
     from gridveil.publish import run as publish  # noqa: PLC0415  # slow to import
+    from gridveil.release.wording import high_epsilon  # noqa: PLC0415  # slow to import
 
     spec = o.spec_from(source, parameters, flags)
     with show.bars() as tell:
@@ -46,6 +47,8 @@ def run(
     privacy = published.label.privacy
     show.out.print(f"Published {published.path}")
     show.out.print(f"Spent epsilon {privacy.epsilon_accounted:.9g} of {privacy.epsilon:g} (worst-off pillar).")
+    for sentence in high_epsilon(privacy.epsilon):
+        show.out.print(sentence)
     show.out.print(f"Next: gridveil info {published.path}; gridveil query {published.path} --x 0:1 --y 0:1")
     show.operator.print("\nFor the operator only (exact counts of private data):")
     show.report(published.report, show.operator)

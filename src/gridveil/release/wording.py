@@ -8,7 +8,10 @@ from gridveil.privacy.budget import PLAIN_WORDS_ABOVE
 
 DEFINITION = "pure epsilon-differential privacy"
 UNIT = "one household, with its entire series in all windows read and its location"
-NEIGHBOURS = "data sets that differ by adding or removing one household"
+NEIGHBOURS = (
+    "data sets that differ by adding or removing one household (one that used something else, or lived elsewhere, "
+    "is two such steps away)"
+)
 NOT_PRIVATE = "NOT PRIVATE (TEST NOISE)"
 NOT_PRIVATE_WHY = (
     "NOT PRIVATE: made with test noise that anyone can reproduce and take off again. "

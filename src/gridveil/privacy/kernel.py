@@ -16,13 +16,11 @@ from gridveil.errors import BudgetError, UsageError
 from gridveil.privacy.account import MOST_TERMS, ROUNDING, Account, Marks
 from gridveil.privacy.bound import Bound
 from gridveil.privacy.budget import PureDP
+from gridveil.privacy.checks import check_scales, checked_epsilon, relative_scales
 from gridveil.privacy.labels import as_labels, steps_per_label, sum_by_label
 from gridveil.privacy.measure import Measure, Measurement
-from gridveil.privacy.noise import LARGEST_SCALE, SMALLEST_SCALE, ExactLaplace, Noise
+from gridveil.privacy.noise import ExactLaplace, Noise
 from gridveil.privacy.source import Source
-
-WIDEST_RATIO = 2.0**100
-"""Relative scales stay where floats have full precision."""
 
 Losses = dict[tuple[Window, Bound], NDArray[np.float64]]
 """What every pillar has lost on each window under each bound."""
@@ -135,10 +133,10 @@ class Kernel:
         `max_p min(step * n_i(p), window) / b_i` (`n_i(p)`: steps of pillar `p` in label `i`) if `sequential`. The joint
         loss of all measurements is what counts against the budget.
         """
-        window, bound, epsilon = window or self._window, self._bound_of(window, bound), _checked(epsilon)
+        window, bound, epsilon = window or self._window, self._bound_of(window, bound), checked_epsilon(epsilon)
         grid = self._source.grid
         marks = as_labels(labels, (grid.nx, grid.ny, window.steps))
-        ratios = _relative(relative, marks)
+        ratios = relative_scales(relative, marks)
         if sequential:
             most = steps_per_label(marks, window.steps, len(ratios)).max(axis=(0, 1))
             step = min(bound.step, bound.window)  # their product with steps then fits int64
@@ -146,7 +144,7 @@ class Kernel:
         else:
             own = float(Account(window, bound).loss_with(marks, 1 / ratios).max())
         scales = ratios * (own * (1 + 3 * ROUNDING) / epsilon)
-        _check_scales(scales)
+        check_scales(scales)
         with self._one_at_a_time:
             if sequential:
                 self._charge(fixed=epsilon)
@@ -165,13 +163,13 @@ class Kernel:
         Guarantee: a household is in at most one bin, so one count moves by one: with scale `1 / epsilon` the loss is
         `epsilon`, in every pillar, whatever else is measured (a fixed charge).
         """
-        window, epsilon = window or self._window, _checked(epsilon)
+        window, epsilon = window or self._window, checked_epsilon(epsilon)
         bins = np.asarray(edges, dtype=np.int64)
         if bins.ndim != 1 or not len(bins) or (np.diff(bins) <= 0).any():
             msg = "edges must be a list of increasing whole numbers of Wh"
             raise UsageError(msg)
         scales = np.full(len(bins), (1 + 3 * ROUNDING) / epsilon)
-        _check_scales(scales)
+        check_scales(scales)
         with self._one_at_a_time:
             self._charge(fixed=epsilon)
             self._records.append(Record("household_totals", len(bins), epsilon, window, None))
@@ -222,35 +220,3 @@ def _worst(losses: Losses, fixed: float) -> float:
     """Return the loss of the worst-off pillar, rounded up by more than floating-point errors can amount to."""
     total = sum(losses.values(), np.zeros((1, 1)))
     return float((total.max() + fixed) * (1 + ROUNDING))
-
-
-def _relative(relative: ArrayLike | None, marks: Marks) -> NDArray[np.float64]:
-    count = int(marks.max()) + 1
-    if not count:
-        msg = "all labels are -1: there is nothing to measure"
-        raise UsageError(msg)
-    if relative is None:
-        return np.ones(count)
-    ratios = np.asarray(relative, dtype=np.float64)
-    within = (ratios >= 1 / WIDEST_RATIO) & (ratios <= WIDEST_RATIO)
-    if ratios.ndim != 1 or len(ratios) < count or not within.all():
-        msg = f"relative scales: give one positive number, neither tiny nor huge, for each of the {count} labels"
-        raise UsageError(msg)
-    return ratios
-
-
-def _checked(epsilon: float) -> float:
-    """Return epsilon as a double, whatever kind of number it came as: a shorter float would round what is charged."""
-    if not (math.isfinite(epsilon) and epsilon > 0):
-        msg = f"a measurement with epsilon {epsilon}: it must be a positive number"
-        raise BudgetError(msg)
-    return float(epsilon)
-
-
-def _check_scales(scales: NDArray[np.float64]) -> None:
-    if not (scales <= LARGEST_SCALE).all():
-        msg = f"noise of scale {scales.max():.3g} Wh does not fit 64-bit integers: raise epsilon or lower the bounds"
-        raise BudgetError(msg)
-    if not (scales >= SMALLEST_SCALE).all():
-        msg = f"noise of scale {scales.min():.3g} Wh is none at all: lower epsilon"
-        raise BudgetError(msg)

@@ -1,5 +1,6 @@
 """Faults of a whole table: one clear error, whatever the rows are."""
 
+import math
 import os
 from datetime import datetime
 from pathlib import Path
@@ -113,6 +114,19 @@ def test_patterns_take_columns_by_name_and_refuse_other_types(ask: Any, tmp_path
     (tmp_path / "c3.csv").write_bytes(b"household,kwh,timestamp\n")
     with pytest.raises(InputError, match=r"c3\.csv: its first line differs"):
         ask(tmp_path / "c*.csv")
+
+
+def test_nan_is_seen_in_many_files_and_through_views(ask: Any, tmp_path: Path) -> None:
+    table = pa.table(
+        {"household": ["a"] * 3, "timestamp": [*WHEN, WHEN[1] + (WHEN[1] - WHEN[0])], "kwh": [1.0, math.nan, 2.0]}
+    )
+    pq.write_table(table, tmp_path / "part-1.parquet")
+    expected = {(0, 0, 0): 1000, (0, 0, 2): 2000}
+    with duckdb.connect(str(tmp_path / "views.duckdb")) as con:
+        con.execute(f"CREATE VIEW r AS FROM '{tmp_path}/part-1.parquet'").fetchall()
+    assert ask(tmp_path / "views.duckdb", table="r")[0] == expected
+    pq.write_table(table.slice(0, 0), tmp_path / "part-2.parquet")
+    assert ask(tmp_path / "part-*.parquet")[0] == expected
 
 
 def test_duckdb_tables_and_views(ask: Any, tmp_path: Path) -> None:

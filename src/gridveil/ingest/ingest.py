@@ -17,17 +17,12 @@ if TYPE_CHECKING:
 
 
 def connect() -> Backend:
-    """Return a fresh in-memory engine.
-
-    It must not reason from a file's statistics: in Parquet they leave NaN out, so that with a number beside it in the
-    row group a NaN passed for finite, and one household's rows decided how another's were read.
-    """
+    """Return a fresh in-memory engine."""
     import ibis  # noqa: PLC0415  # slow to import
 
     con = ibis.duckdb.connect()
     con.raw_sql("SET TimeZone = 'UTC'")
     con.raw_sql("SET enable_progress_bar = false")
-    con.raw_sql("SET disabled_optimizers = 'statistics_propagation'")
     return con
 
 

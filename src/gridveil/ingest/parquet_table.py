@@ -17,7 +17,11 @@ Types = dict[str, pa.DataType]
 
 
 def open_parquet(con: Backend, name: str, files: list[str]) -> ibis.Table:
-    """Read columns by name. Files must agree on types: casting one to another's could fail for single rows."""
+    """Read columns by name. Files must agree on types: casting one to another's could fail for single rows.
+
+    The engine reasons from a file's statistics, and those leave NaN out: unless told, it takes a NaN for finite where
+    there are numbers beside it, and one household's rows decide how another's are read.
+    """
     first, *others = ({field.name: field.type for field in pq.read_schema(file)} for file in files)
     for file, types in zip(files[1:], others, strict=True):
         for column in {**first, **types}:
@@ -27,7 +31,7 @@ def open_parquet(con: Backend, name: str, files: list[str]) -> ibis.Table:
                 raise InputError(msg)
     if any(_in_milliseconds(kind) for kind in first.values()):
         return _open_milliseconds(con, name, files, first)
-    return con.read_parquet(files, union_by_name=True) if len(files) > 1 else con.read_parquet(files[0])
+    return con.read_parquet(files, union_by_name=len(files) > 1, can_have_nan=True)
 
 
 def _in_milliseconds(kind: pa.DataType) -> bool:

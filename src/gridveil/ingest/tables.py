@@ -70,6 +70,7 @@ def _open_database(con: Backend, name: str, files: list[str], table: str | None)
     if more:
         msg = f"{path}, {more[0]}: several databases; give one"
         raise InputError(msg)
+    con.raw_sql("SET disabled_optimizers = 'statistics_propagation'")  # a view may read Parquet: see `open_parquet`
     database = f"{name}_database"
     con.attach(path, name=database, read_only=True)
     listed = con.con.execute(

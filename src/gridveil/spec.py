@@ -16,10 +16,8 @@ from gridveil.cube import Grid, Window
 from gridveil.errors import InputError, UsageError
 from gridveil.ingest.clock import timezone
 from gridveil.ingest.crs import metres_per_unit
-from gridveil.ingest.schema import HouseholdsTable, ReadingsTable, Seconds, parse_duration
+from gridveil.ingest.schema import HouseholdsTable, ReadingsTable, Seconds
 from gridveil.privacy.bound import Bound
-
-__all__ = ["Spec", "make_spec", "parse_duration", "read_spec"]
 
 T = TypeVar("T")
 SLACK = timedelta(days=366)

@@ -124,6 +124,9 @@ def test_check_reports_and_strict_fails(work: Path) -> None:
         (f"{PLACE} {BOUNDS} --epsilon 1e-20 --mechanism even --out new", 4, "64-bit"),
         (f"{PLACE} {BOUNDS} --epsilon 3 --mechanism even --grid 8by8 --out new", 2, "32x32"),
         (f"{PLACE} {BOUNDS} --epsilon 3 --mechanism even --timezone Mars/Olympus --out new", 2, "Europe/London"),
+        (f"{PLACE} {BOUNDS} --epsilon 3 --mechanism even --interval soon --out new", 2, "not a duration"),
+        (f"{PLACE} {BOUNDS} --epsilon 3 --mechanism even --unit MWh --out new", 2, "kWh"),
+        (f"{PLACE} {BOUNDS} --epsilon 3 --mechanism even --set depth --out new", 2, "NAME=VALUE"),
     ],
 )
 def test_mistakes_get_an_exit_code_and_words_that_help(

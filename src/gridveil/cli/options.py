@@ -45,7 +45,7 @@ _OF_READINGS = ("timezone", "timestamps", "unit", "interval")
 
 def spec_from(source: str | None, parameters: list[str] | None, flags: dict[str, Any]) -> Spec:
     """Return the spec: what the TOML file says, overridden by flags that were given."""
-    from gridveil.spec import make_spec, parse_duration, read_spec  # noqa: PLC0415  # slow to import
+    from gridveil.spec import make_spec, read_spec  # noqa: PLC0415  # slow to import
 
     is_spec = source is not None and source.endswith(".toml")
     settings = read_spec(Path(source)) if source is not None and is_spec else {}
@@ -53,16 +53,22 @@ def spec_from(source: str | None, parameters: list[str] | None, flags: dict[str,
         settings["readings"] = _table(source)
     given = {name: value for name, value in flags.items() if value is not None and value is not False}
     if "households" in given:
-        settings["households"] = {**settings.get("households", {}), **_table(given.pop("households"))}
-    for name in _OF_READINGS:
-        if name in given:
-            value = given.pop(name)
-            settings.setdefault("readings", {})[name] = parse_duration(value) if name == "interval" else value
-    chosen = dict(_pair(text) for text in parameters or [])
+        settings["households"] = {**_group(settings, "households"), **_table(given.pop("households"))}
+    of_readings = {name: given.pop(name) for name in _OF_READINGS if name in given}
+    if of_readings:
+        settings["readings"] = {**_group(settings, "readings"), **of_readings}
     if given.get("mechanism", settings.get("mechanism")) != settings.get("mechanism"):
         settings.pop("parameters", None)  # those in the file are of another mechanism
-    settings["parameters"] = {**settings.get("parameters", {}), **chosen}
+    settings["parameters"] = {**_group(settings, "parameters"), **dict(_pair(text) for text in parameters or [])}
     return make_spec({**settings, **given})
+
+
+def _group(settings: dict[str, Any], name: str) -> dict[str, Any]:
+    group = settings.get(name, {})
+    if not isinstance(group, dict):
+        msg = f"{name} in the spec must be a group of settings ([{name}] and lines below it), not {group!r}"
+        raise UsageError(msg)
+    return group
 
 
 def _table(text: str) -> dict[str, Any]:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
+import tempfile
+import weakref
 from typing import TYPE_CHECKING
 
 from gridveil.cube import Grid, Window
@@ -17,10 +20,13 @@ if TYPE_CHECKING:
 
 
 def connect() -> Backend:
-    """Return a fresh in-memory engine."""
+    """Return a fresh in-memory engine; what does not fit into memory goes to a private folder that is removed after."""
     import ibis  # noqa: PLC0415  # slow to import
 
     con = ibis.duckdb.connect()
+    spill = tempfile.mkdtemp(prefix="gridveil-")
+    weakref.finalize(con, shutil.rmtree, spill, ignore_errors=True)
+    con.con.execute("SET temp_directory = ?", [spill]).fetchall()
     con.raw_sql("SET TimeZone = 'UTC'")
     con.raw_sql("SET enable_progress_bar = false")
     return con

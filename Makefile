@@ -12,7 +12,7 @@ demo: $(INSTALLED)
 
 test: check
 	$(BIN)/pytest -n 2 --dist worksteal
-	$(PYTHON) tests/wheel.py
+	$(BIN)/python tests/wheel.py
 
 check: $(INSTALLED)
 	$(BIN)/ruff check
@@ -26,10 +26,13 @@ benchmarks: $(INSTALLED)
 	$(BIN)/python benchmarks/run.py
 
 $(INSTALLED): pyproject.toml constraints.txt
-	$(PYTHON) -m venv $(VENV)
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "gridveil needs Python 3.11 or later; try: make $(MAKECMDGOALS) PYTHON=python3.12"; exit 1; }
+	$(PYTHON) -m venv --clear $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[stpt,test]'
 	touch $(INSTALLED)
 
 clean:
-	rm -rf $(VENV) build dist demo .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) build dist demo examples/lcl .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

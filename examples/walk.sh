@@ -2,9 +2,14 @@
 # The walk of docs/first-publication.md: London households, from readings to a release and questions to it.
 # Needs the Low Carbon London extract and the feeders; give their folder, or have it at ../shared/data.
 set -euo pipefail
+here=$PWD
 cd "$(dirname "$0")/.."
-data=${1:-../shared/data}
+data=${1:+$(cd "$here" && realpath "$1")}
+data=${data:-../shared/data}
 PATH="$PWD/.venv/bin:$PATH"
+for file in lcl/readings_hourly.parquet lcl/households.parquet ssen_west_london/feeders.parquet; do
+  [ -f "$data/$file" ] || { echo "$data/$file is not there; give the folder of the data" >&2; exit 1; }
+done
 run() { printf '\n$ %s\n' "$*"; "$@"; }
 
 rm -rf examples/lcl

@@ -21,11 +21,11 @@ MAY_IMPORT = {
     "mechanisms": {"errors", "cube", "estimate", "privacy"},
     "release": {"errors", "cube", "estimate", "privacy"},
     "spec": {"errors", "cube", "ingest", "privacy"},
-    "publish": {"errors", "cube", "estimate", "ingest", "mechanisms", "privacy", "release", "spec"},
-    "evaluate": {"errors", "cube", "estimate", "ingest", "mechanisms", "publish", "release", "spec"},
-    "cli": {"errors", "ingest", "mechanisms", "publish", "release", "spec", "evaluate"},
+    "publication": {"errors", "cube", "estimate", "ingest", "mechanisms", "privacy", "release", "spec"},
+    "evaluate": {"errors", "cube", "estimate", "ingest", "mechanisms", "publication", "release", "spec"},
+    "cli": {"errors", "ingest", "mechanisms", "publication", "release", "spec", "evaluate"},
     "testing": {"cube", "privacy"},
-    "__init__": {"publish", "release"},
+    "__init__": {"publication", "release"},
 }
 
 
@@ -74,7 +74,7 @@ def random_calls(tree: ast.AST) -> list[ast.Call]:
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(SRC)))
 def test_other_randomness_has_a_public_seed_and_stays_out_of_the_trusted_rooms(path: Path) -> None:
     calls = random_calls(ast.parse(path.read_text()))
-    if room(path) in {"privacy", "ingest", "release", "publish", "spec", "cube", "estimate"}:
+    if room(path) in {"privacy", "ingest", "release", "publication", "spec", "cube", "estimate"}:
         assert not calls
     for call in calls:
         # torch.randperm draws from the generator that torch.manual_seed set.
@@ -85,7 +85,7 @@ def test_other_randomness_has_a_public_seed_and_stays_out_of_the_trusted_rooms(p
 
 def test_a_publication_cannot_be_given_a_seed_for_its_noise() -> None:
     text = "".join(
-        (SRC / name).read_text() for name in ("spec.py", "publish.py", "cli/options.py", "privacy/kernel.py")
+        (SRC / name).read_text() for name in ("spec.py", "publication.py", "cli/options.py", "privacy/kernel.py")
     )
     assert "seed" not in text
 

@@ -7,19 +7,22 @@
 from __future__ import annotations
 
 from importlib import import_module
+from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from gridveil.publish import publish
+    from gridveil.publication import publish
     from gridveil.release.open import open_release as open  # noqa: A004  # reads well as gridveil.open
 
 __all__ = ["open", "publish"]
 
-_PLACES = {"open": ("gridveil.release.open", "open_release"), "publish": ("gridveil.publish", "publish")}
+_PLACES = {"open": ("gridveil.release.open", "open_release"), "publish": ("gridveil.publication", "publish")}
 
 
 def __getattr__(name: str) -> Any:  # noqa: ANN401  # what is asked for
     """Import on first use: reading a release needs none of what publishing one does."""
+    if name == "__version__":
+        return version("gridveil")
     if name not in _PLACES:
         msg = f"module 'gridveil' has no attribute {name!r}"
         raise AttributeError(msg)

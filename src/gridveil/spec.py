@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import difflib
 import math
 import re
 import tomllib
+from contextlib import suppress
+from dataclasses import fields
 from datetime import UTC, date, datetime, timedelta
 from fractions import Fraction
 from pathlib import Path
@@ -60,17 +63,21 @@ def _parse_grid(text: object) -> object:
     return int(match[1]), int(match[2])
 
 
-def _parse_extent(text: object) -> object:
-    return text.split(",") if isinstance(text, str) else text
+def _parse_extent(given: object) -> object:
+    numbers = given.split(",") if isinstance(given, str) else given
+    if isinstance(numbers, list | tuple) and len(numbers) != len("xyxy"):
+        msg = f"give four numbers X0,Y0,X1,Y1 (west, south, east, north), not {len(numbers)}"
+        raise ValueError(msg)
+    return numbers
 
 
 def _parse_start(text: object) -> object:
-    if isinstance(text, str):
-        return datetime.fromisoformat(text)
-    if not isinstance(text, date):
-        msg = "write a date and a time, e.g. 2013-02-04T00:00"  # a number would be taken as seconds since 1970
-        raise ValueError(msg)  # noqa: TRY004  # pydantic turns only this one into a complaint
-    return text
+    if isinstance(text, date):
+        return text
+    with suppress(TypeError, ValueError):
+        return datetime.fromisoformat(text)  # type: ignore[arg-type]  # a number, seconds since 1970 perhaps, is refused
+    msg = "write a date and a time, e.g. 2013-02-04T00:00"
+    raise ValueError(msg)
 
 
 def _parse_table(table: object) -> object:
@@ -125,8 +132,12 @@ class Spec(BaseModel):
     def to_grid(self) -> Grid:
         """Return the grid. A cell size in metres may move the extent's north-east corner out, to whole cells."""
         x0, y0, x1, y1 = self._given(self.extent, "extent")
+        Grid(x0, y0, x1, y1, 1, 1)  # complain of swapped corners before anything else
         crs = self.crs or "local"
         across, up = metres_per_unit(crs, y0, y1)
+        if self.grid is not None and self.cell_size is not None:
+            msg = "give either a grid or a cell size, not both"
+            raise UsageError(msg)
         if self.grid is not None:
             return Grid(x0, y0, x1, y1, *self.grid, crs=crs)
         size = self._given(self.cell_size, "grid")
@@ -193,9 +204,16 @@ def make_spec(settings: dict[str, Any]) -> Spec:
     try:
         return Spec.model_validate(settings)
     except ValidationError as error:
-        complaints = "\n".join(
-            f"  {'.'.join(map(str, fault['loc']))}: {fault['msg']} (given: {fault['input']!r})"
-            for fault in error.errors()
-        )
-        msg = f"the spec does not fit:\n{complaints}"
+        msg = "\n".join(["settings that do not fit:", *(_complaint(dict(fault)) for fault in error.errors())])
         raise UsageError(msg) from error
+
+
+def _complaint(fault: dict[str, Any]) -> str:
+    name = ".".join(map(str, fault["loc"]))
+    if fault["type"] in {"extra_forbidden", "unexpected_keyword_argument"}:
+        close = difflib.get_close_matches(str(fault["loc"][-1]), KNOWN, n=1)
+        return f"  {name}: there is no such setting" + (f"; did you mean {close[0]}?" if close else "")
+    return f"  {name}: {fault['msg'].removeprefix('Value error, ')} (given: {fault['input']!r})"
+
+
+KNOWN = (*Spec.model_fields, *(field.name for kind in (ReadingsTable, HouseholdsTable) for field in fields(kind)))

@@ -1,6 +1,7 @@
 """The command as people run it: its own process, exit codes, words."""
 
 import json
+import signal
 import subprocess
 import sys
 import time
@@ -141,6 +142,84 @@ def test_mistakes_get_an_exit_code_and_words_that_help(
     assert stopped.value.code == code
     assert words in capfd.readouterr().err
     assert not (work / "new").exists()
+
+
+def test_an_empty_publication_warns_the_operator_only(work: Path) -> None:
+    line = f"publish readings.parquet --households households.parquet {BOUNDS} --epsilon 1 --mechanism even --grid 8x8"
+    done = gridveil_command(work, f"{line} --extent 5000,0,5800,800 --start 2013-02-04T00:00 --steps 120 --out empty")
+    assert done.returncode == 0
+    assert "WARNING: no reading counts" in done.stderr
+    assert "WARNING" not in done.stdout
+
+
+def test_what_cannot_be_written_is_refused_before_anything_is_read(work: Path) -> None:
+    line = f"publish readings.parquet --households households.parquet {PLACE} {BOUNDS} --epsilon 1 --mechanism even"
+    done = gridveil_command(work, f"{line} --out readings.parquet/release")
+    assert done.returncode == 2
+    assert "is a file" in done.stderr
+    assert "read the tables" not in done.stderr
+
+
+def test_the_label_can_be_filled_in_by_flags(work: Path) -> None:
+    line = f"publish readings.parquet --households households.parquet {PLACE} {BOUNDS} --epsilon 1 --mechanism even"
+    words = ["--title", "A town", "--publisher", "The grid", "--bound-origin", "statistics", "--choices", "before"]
+    done = subprocess.run([GRIDVEIL, *line.split(), "--out", "told", *words], cwd=work, check=False)
+    assert done.returncode == 0
+    label = gridveil.open(work / "told").label
+    assert (label.title, label.publisher, label.choices) == ("A town", "The grid", "before")
+    assert label.bounds[0].origin == "statistics"
+
+
+def test_publishing_twice_from_python(work: Path) -> None:
+    for number in (1, 2):
+        published = gridveil.publish(
+            readings=work / "readings.parquet",
+            households=str(work / "households.parquet"),
+            extent=(0, 0, 800, 800),
+            grid="8x8",
+            start="2013-02-04T00:00",
+            steps=120,
+            bound_step=20,
+            bound_window=192,
+            epsilon=1,
+            mechanism="even",
+            out=work / f"python-{number}",
+        )
+        assert "24,000 rows of readings, 24,000 of them counted; 200 households" in str(published.report)
+        assert gridveil.open(published.path).label.privacy.epsilon == 1
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("query release --time 2013-02-04", "FROM/TO"),
+        ("query release --x -1.1:-1.05", "not in coordinates"),
+        ("check spec.tml", "a spec ends in .toml"),
+        ("query readings.parquet", "release"),
+    ],
+)
+def test_questions_asked_wrongly(work: Path, line: str, words: str) -> None:
+    done = gridveil_command(work, line)
+    assert done.returncode in (2, 3)
+    assert words in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_version(work: Path) -> None:
+    assert gridveil_command(work, "--version").stdout == f"gridveil {gridveil.__version__}\n"
+
+
+def test_interrupting_says_so_and_leaves_nothing(work: Path) -> None:
+    line = f"publish readings.parquet --households households.parquet {PLACE} {BOUNDS} --epsilon 1 --out cut --set epochs=100000"
+    before = set(work.iterdir())
+    with subprocess.Popen([GRIDVEIL, *line.split()], cwd=work, stderr=subprocess.PIPE, text=True) as running:
+        time.sleep(6)
+        running.send_signal(signal.SIGINT)
+        told = running.communicate()[1]
+    assert running.returncode == 130
+    assert "interrupted; nothing was published" in told
+    assert "Traceback" not in told
+    assert set(work.iterdir()) == before
 
 
 def test_missing_files_are_input_errors(work: Path) -> None:

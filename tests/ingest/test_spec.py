@@ -11,7 +11,7 @@ import pytest
 
 from gridveil.errors import InputError, UsageError
 from gridveil.privacy.bound import Bound
-from gridveil.publish import Plan, allowed_budget
+from gridveil.publication import Plan, allowed_budget
 from gridveil.spec import make_spec, read_spec
 
 PUBLIC = {"extent": "0,0,2,2", "grid": "2x3", "start": "2013-02-04T00:00", "steps": 4, "mechanism": "identity"}
@@ -58,7 +58,7 @@ def test_bounds_are_the_decimals_that_were_typed() -> None:
 @pytest.mark.parametrize(
     ("settings", "complaint"),
     [
-        ({"epsilom": 1}, "epsilom: Extra inputs"),
+        ({"epsilom": 1}, "epsilom: there is no such setting; did you mean epsilon?"),
         ({"readings": {"path": "r", "timezome": "UTC"}}, "readings.timezome"),
         ({"readings": {"path": "r", "unit": "MWh"}}, "readings.unit"),
         ({"readings": {"path": "r", "interval": "half an hour"}}, "write 15min, 1h or 1d"),
@@ -75,7 +75,7 @@ def test_bounds_are_the_decimals_that_were_typed() -> None:
     ],
 )
 def test_settings_that_do_not_fit_are_named(settings: dict[str, Any], complaint: str) -> None:
-    with pytest.raises(UsageError, match="the spec does not fit") as error:
+    with pytest.raises(UsageError, match="settings that do not fit") as error:
         make_spec(settings)
     assert complaint in str(error.value)
 

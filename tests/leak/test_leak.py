@@ -18,7 +18,7 @@ from tests.leak import town
 from gridveil.cli import main as cli
 from gridveil.mechanisms.registry import names
 from gridveil.privacy import kernel
-from gridveil.publish import run
+from gridveil.publication import run
 from gridveil.release.open import open_release
 from gridveil.spec import make_spec
 from gridveil.testing import Tape

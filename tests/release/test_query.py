@@ -130,6 +130,9 @@ def test_times_can_be_said_in_many_ways(publish: Callable[..., Path]) -> None:
     ("asked", "message"),
     [
         ({"x": (3, 3)}, "x range 3:3 is empty"),
+        ({"x": 3}, "x 3: give a start and an end"),
+        ({"y": (1, 2, 3)}, "give a start and an end"),
+        ({"time": "2013-02-04"}, "give a start and an end"),
         ({"y": (0, 6)}, "y goes from 0 to 5"),
         ({"x": (-1, 2)}, "outside"),
         ({"time": (0, 31)}, "time goes from 0 to 30"),

@@ -24,14 +24,21 @@ def run(
     start: o.Start = None,
     step: o.Step = None,
     steps: o.Steps = None,
+    bound_step: o.BoundStep = None,
+    bound_window: o.BoundWindow = None,
+    epsilon: o.Epsilon = None,
     mechanism: o.MechanismName = None,
     parameters: o.Parameters = None,
+    out: o.Out = None,
     strict: Annotated[bool, typer.Option("--strict", help="Fail if anything was dropped")] = False,  # noqa: FBT002  # a flag
 ) -> None:
-    """Show what a publication would drop and why, without publishing. For the operator only."""
+    """Show what a publication would drop and why, without publishing. For the operator only.
+
+    Takes the flags of `publish`; bounds, epsilon and --out are not needed.
+    """
     flags = {name: value for name, value in locals().items() if name not in ("source", "parameters", "strict")}
     from gridveil.cli import show  # noqa: PLC0415  # slow to import
-    from gridveil.publish import Plan  # noqa: PLC0415  # slow to import
+    from gridveil.publication import Plan  # noqa: PLC0415  # slow to import
 
     plan = Plan.of(o.spec_from(source, parameters, flags))
     with show.bars() as tell:

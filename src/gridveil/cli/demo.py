@@ -25,5 +25,6 @@ def run(
     first = next(iter(releases.values()))
     show.out.print(f"\nA town of 5,000 invented households was published at epsilon {EPSILON}.")
     show.out.print(f"Look:  {out / 'report.html'} (open it in a browser)")
-    show.out.print(f"Ask:   gridveil query {first} --x 8:16 --y 8:16 --time 2013-02-04T18:00/2013-02-04T21:00")
-    show.out.print(f"Read:  gridveil info {first}")
+    evening = "2013-02-04T18:00/2013-02-04T21:00"
+    show.out.print(f"Ask:   {show.command('query', first, '--x', '8:16', '--y', '8:16', '--time', evening)}")
+    show.out.print(f"Read:  {show.command('info', first)}")

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import sys
+from typing import Annotated
 
 import typer
 
+import gridveil
 from gridveil.cli import check, demo, info, mechanisms, plan, publish, query
 from gridveil.errors import GridveilError
+
+INTERRUPTED = 130
 
 app = typer.Typer(
     name="gridveil",
@@ -20,10 +24,35 @@ for command in (demo, check, plan, publish, query, info, mechanisms):
     app.command(command.__name__.rpartition(".")[2])(command.run)
 
 
+def _version(asked: bool) -> None:  # noqa: FBT001  # a flag
+    if asked:
+        typer.echo(f"gridveil {gridveil.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    *,
+    version: Annotated[
+        bool, typer.Option("--version", help="Show the version", is_eager=True, callback=_version)
+    ] = False,
+) -> None:
+    """Publish household electricity consumption over space and time under differential privacy."""
+    del version
+
+
 def main() -> None:
-    """Run the command line. Exit codes: 0 done, 2 usage, 3 input, 4 budget."""
+    """Run the command line. Exit codes: 0 done, 2 usage, 3 input, 4 budget, 130 interrupted."""
     try:
         app()
     except GridveilError as error:
-        print(f"gridveil: {error}", file=sys.stderr)  # noqa: T201  # an error is told plainly
+        _tell(str(error))
         sys.exit(error.exit_code)
+    except SystemExit as stopped:
+        if stopped.code == INTERRUPTED:
+            _tell("interrupted; nothing was published")
+        raise
+
+
+def _tell(message: str) -> None:
+    print(f"gridveil: {message}", file=sys.stderr)  # noqa: T201  # an error is told plainly

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import glob
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gridveil.errors import UsageError
+from gridveil.errors import InputError, UsageError
 
 if TYPE_CHECKING:
     from gridveil.spec import Spec
 
-TABLES, GRID, TIME, PRIVACY = "Tables", "Grid", "Time", "Privacy"
+TABLES, GRID, TIME, PRIVACY, LABEL = "Tables", "Grid", "Time", "Privacy", "Label"
 
 Source = Annotated[
     str | None, typer.Argument(help="A spec (.toml), or the readings: .parquet, .csv or DATABASE.duckdb::TABLE")
@@ -40,6 +41,12 @@ Parameters = Annotated[
     list[str] | None, typer.Option("--set", help="A mechanism's parameter, NAME=VALUE", rich_help_panel=PRIVACY)
 ]
 
+Title = Annotated[str | None, typer.Option(help="Of the release", rich_help_panel=LABEL)]
+Publisher = Annotated[str | None, typer.Option(help="Who publishes it", rich_help_panel=LABEL)]
+BoundOrigin = Annotated[str | None, typer.Option(help="Where the bounds come from", rich_help_panel=LABEL)]
+Choices = Annotated[str | None, typer.Option(help="How the settings were chosen", rich_help_panel=LABEL)]
+Out = Annotated[Path | None, typer.Option(help="The release: a new folder")]
+
 _OF_READINGS = ("timezone", "timestamps", "unit", "interval")
 
 
@@ -51,6 +58,7 @@ def spec_from(source: str | None, parameters: list[str] | None, flags: dict[str,
     settings = read_spec(Path(source)) if source is not None and is_spec else {}
     if source is not None and not is_spec:
         settings["readings"] = _table(source)
+        _check_named(settings["readings"]["path"])
     given = {name: value for name, value in flags.items() if value is not None and value is not False}
     if "households" in given:
         settings["households"] = {**_group(settings, "households"), **_table(given.pop("households"))}
@@ -74,6 +82,13 @@ def _group(settings: dict[str, Any], name: str) -> dict[str, Any]:
 def _table(text: str) -> dict[str, Any]:
     path, _, table = text.partition("::")
     return {"path": path, "table": table or None}
+
+
+def _check_named(path: str) -> None:
+    """Say it first if the one thing that was named is not there: a spec with a typing error in its name, perhaps."""
+    if not glob.has_magic(path) and not Path(path).exists():
+        msg = f"{path}: there is no such file (a spec ends in .toml)"
+        raise InputError(msg)
 
 
 def _pair(text: str) -> tuple[str, str]:

@@ -11,6 +11,11 @@ from gridveil.cli import options as o
 
 def run(
     source: o.Source = None,
+    households: o.Households = None,
+    timezone: o.Timezone = None,
+    timestamps: o.Timestamps = None,
+    unit: o.Unit = None,
+    interval: o.Interval = None,
     extent: o.Extent = None,
     grid: o.Cells = None,
     cell_size: o.CellSize = None,
@@ -24,21 +29,24 @@ def run(
     acknowledge: o.Acknowledge = False,  # noqa: FBT002  # a flag
     mechanism: o.MechanismName = None,
     parameters: o.Parameters = None,
+    out: o.Out = None,
     expect: Annotated[int, typer.Option(help="Rough public number of households")] = 1000,
 ) -> None:
     """Show the errors that mechanism, epsilon and bounds imply, before any data is read.
 
-    Rehearses the publication on an invented town with as many households as you expect.
+    Rehearses the publication on an invented town with as many households as you expect. Takes the flags of
+    `publish`; the tables and --out are not needed, and not touched.
     """
     flags = {name: value for name, value in locals().items() if name not in ("source", "parameters", "expect")}
     from rich.table import Column, Table  # noqa: PLC0415  # slow to import
 
     from gridveil.cli import show  # noqa: PLC0415  # slow to import
     from gridveil.evaluate.rehearse import rehearse  # noqa: PLC0415  # slow to import
+    from gridveil.release.wording import high_epsilon  # noqa: PLC0415  # slow to import
 
     spec = o.spec_from(source, parameters, flags)
     with show.bars() as tell:
-        expectations = rehearse(spec, expect, tell)
+        expectations = rehearse(spec, expect, lambda stage, done: tell(f"rehearse: {stage}", done))
     table = Table(Column("question", no_wrap=True), "truth, kWh", "noise (s.e.)", "mean error")
     for line in expectations:
         relative = f"{100 * line.error / line.truth:.0f} %" if line.truth else "-"
@@ -48,3 +56,6 @@ def run(
         f"{spec.mechanism} at epsilon {spec.epsilon}, rehearsed on an invented town of {expect:,} households:"
     )
     show.out.print(table)
+    show.out.print("One rehearsal: another one draws other noise. What the bounds cut off is part of the error.")
+    for sentence in high_epsilon(float(spec.epsilon or 0)):
+        show.out.print(sentence)

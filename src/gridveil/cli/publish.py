@@ -2,11 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Annotated
-
-import typer
-
 from gridveil.cli import options as o
 
 
@@ -30,7 +25,11 @@ def run(
     acknowledge: o.Acknowledge = False,  # noqa: FBT002  # a flag
     mechanism: o.MechanismName = None,
     parameters: o.Parameters = None,
-    out: Annotated[Path | None, typer.Option(help="The release: a new folder")] = None,
+    title: o.Title = None,
+    publisher: o.Publisher = None,
+    bound_origin: o.BoundOrigin = None,
+    choices: o.Choices = None,
+    out: o.Out = None,
 ) -> None:
     """Publish a release from a spec, or from the same as flags (flags override the spec).
 
@@ -38,7 +37,7 @@ def run(
     """
     flags = {name: value for name, value in locals().items() if name not in ("source", "parameters")}
     from gridveil.cli import show  # noqa: PLC0415  # slow to import
-    from gridveil.publish import run as publish  # noqa: PLC0415  # slow to import
+    from gridveil.publication import run as publish  # noqa: PLC0415  # slow to import
     from gridveil.release.wording import high_epsilon  # noqa: PLC0415  # slow to import
 
     spec = o.spec_from(source, parameters, flags)
@@ -49,6 +48,7 @@ def run(
     show.out.print(f"Spent epsilon {privacy.epsilon_accounted:.9g} of {privacy.epsilon:g} (worst-off pillar).")
     for sentence in high_epsilon(privacy.epsilon):
         show.out.print(sentence)
-    show.out.print(f"Next: gridveil info {published.path}; gridveil query {published.path} --x 0:1 --y 0:1")
+    show.out.print(f"Next: {show.command('info', published.path)}")
+    show.out.print(f"      {show.command('query', published.path, '--x', '0:1', '--y', '0:1')}")
     show.operator.print("\nFor the operator only (exact counts of private data):")
     show.report(published.report, show.operator)

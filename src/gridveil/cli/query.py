@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
@@ -22,30 +23,34 @@ def run(
     """Ask how much a region used over a period, and how sure that is."""
     from gridveil.release.open import open_release  # noqa: PLC0415  # slow to import
 
-    answer = open_release(release).query(x=_range(x), y=_range(y), time=_period(time))
+    answer = open_release(release).query(x=_range(x, "x"), y=_range(y, "y"), time=_period(time))
     if as_json:
         typer.echo(json.dumps(asdict(answer)))
         return
     typer.echo(f"{answer.value:,.1f} kWh")
-    typer.echo(
-        f"95 % interval: {answer.low:,.1f} to {answer.high:,.1f} kWh (standard error {answer.standard_error:,.1f})"
-    )
+    interval = f"{answer.low:,.1f} to {answer.high:,.1f} kWh (standard error {answer.standard_error:,.1f})"
+    typer.echo(f"95 % interval of the noise: {interval}")
     typer.echo("It does not cover what the bounds cut off, nor all that spreading gets wrong: see README.md.")
 
 
-def _range(text: str | None) -> tuple[int, int] | None:
+def _range(text: str | None, axis: str) -> tuple[int, int] | None:
     if text is None:
         return None
     first, colon, last = text.partition(":")
     try:
         return int(first), int(last) if colon else int(first) + 1
     except ValueError as error:
-        msg = f"{text!r} is not a range; write 0:10 for the first ten, or 3 for one"
+        msg = f"--{axis} {text}: counted from 0, not in coordinates; write 0:10 for the first ten, 3 for one"
         raise UsageError(msg) from error
 
 
 def _period(text: str | None) -> tuple[int, int] | tuple[str, str] | None:
-    if text is None or "/" not in text:
-        return _range(text)
-    start, _, end = text.partition("/")
-    return start, end
+    if text is None:
+        return None
+    start, slash, end = text.partition("/")
+    if slash:
+        return start, end
+    if re.fullmatch(r"-?\d+(:-?\d+)?", text):
+        return _range(text, "time")
+    msg = f"--time {text}: write FROM/TO, e.g. 2013-02-04T00/2013-02-05T00, or steps 0:24"
+    raise UsageError(msg)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import shlex
+import shutil
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -10,6 +13,8 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 from rich.table import Table
 from rich.text import Text
+
+from gridveil.ingest.report import NOTHING_COUNTED
 
 if TYPE_CHECKING:
     from gridveil.ingest.report import Report
@@ -33,15 +38,19 @@ def bars() -> Iterator[Tell]:
 
         def tell(stage: str, done: float) -> None:
             if stage not in stages:
-                stages[stage] = progress.add_task(stage, total=1.0)
-            progress.update(stages[stage], completed=done)
+                stages[stage] = progress.add_task(stage, total=None)  # the bar pulses until there is something to tell
+            if done:
+                progress.update(stages[stage], total=1.0, completed=done)
 
         yield tell
 
 
 def report(seen: Report, console: Console) -> None:
     """Show what ingest saw and dropped."""
-    console.print(f"{seen.readings:,} rows of readings; {seen.households:,} households inside the extent.")
+    first, *_ = str(seen).splitlines()
+    console.print(first)
+    if not seen.counted:
+        console.print(NOTHING_COUNTED, style="bold red")
     if not seen.faults:
         console.print("Nothing to report: every row counts.")
         return
@@ -51,3 +60,9 @@ def report(seen: Report, console: Console) -> None:
         example = Text("" if fault.example is None else ascii(fault.example)[1:-1])
         table.add_row(fault.table, fault.what, f"{fault.count:,}", example)
     console.print(table)
+
+
+def command(*words: object) -> str:
+    """Return a command line to copy: with the way to gridveil, if it is not on the path, and quoted."""
+    ours = "gridveil" if shutil.which("gridveil") else sys.argv[0]
+    return shlex.join([ours, *(str(word) for word in words)])

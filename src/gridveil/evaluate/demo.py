@@ -8,7 +8,7 @@ from pathlib import Path
 from gridveil.evaluate.report import write_report
 from gridveil.evaluate.town import DEMO_GRID, DEMO_WINDOW, demo_town
 from gridveil.mechanisms.base import Progress, silent
-from gridveil.publish import publish
+from gridveil.publication import publish
 from gridveil.release.open import open_release
 
 EPSILON = 3

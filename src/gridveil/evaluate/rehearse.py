@@ -14,7 +14,7 @@ from gridveil.evaluate.errors import range_sums
 from gridveil.evaluate.town import make_town
 from gridveil.ingest.schema import HouseholdsTable, ReadingsTable
 from gridveil.mechanisms.base import Progress, silent
-from gridveil.publish import Plan, run
+from gridveil.publication import Plan, run
 from gridveil.release.open import open_release
 from gridveil.spec import Spec
 

@@ -56,9 +56,10 @@ def ingest(
         parts = binned.filter(~binned.doubtful).select("number", "cell", "step", "wh")
         if doubtful:
             again = con.create_table("resolved", resolved(good, binned.filter(binned.doubtful)))
-            faults += duplicate_faults(again)
+            duplicates = duplicate_faults(again)
+            counted, faults = counted - sum(fault.count for fault in duplicates), faults + duplicates
             parts = parts.union(again.drop("duplicates"))
-    return IngestedSource(grid, window, households, parts), Report(households, total, tuple(faults))
+    return IngestedSource(grid, window, households, parts), Report(households, total, counted, tuple(faults))
 
 
 def _tally(binned: ibis.Table) -> tuple[int, int, int]:

@@ -13,6 +13,12 @@ if TYPE_CHECKING:
     import ibis.expr.types as ir
 
 
+NOTHING_COUNTED = (
+    "WARNING: no reading counts, so a release is nothing but noise. Check the extent (X0,Y0,X1,Y1: west, south, east, "
+    "north), start and steps, timezone, unit, and that the ids of both tables are the same."
+)
+
+
 @dataclass(frozen=True)
 class Fault:
     """How often something was wrong, with one household that it happened to."""
@@ -29,7 +35,17 @@ class Report:
 
     households: int
     readings: int
+    counted: int
     faults: tuple[Fault, ...]
+
+    def __str__(self) -> str:
+        rows = f"{self.readings:,} rows of readings, {self.counted:,} of them counted"
+        lines = [
+            f"{rows}; {self.households:,} households inside the extent.",
+            *([NOTHING_COUNTED] if not self.counted else []),
+            *(f"  {fault.table}: {fault.what}: {fault.count:,}" for fault in self.faults),
+        ]
+        return "\n".join(lines)
 
 
 def answer(number: ir.Scalar) -> Any:  # noqa: ANN401  # whatever the engine's type is in Python

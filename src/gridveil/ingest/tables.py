@@ -32,6 +32,10 @@ def reading(path: str) -> Iterator[None]:
         reason = str(error).partition("\n")[0]
         msg = f"{path}: cannot be read ({reason}). Check that it is complete, of its type, and that you may read it."
         raise InputError(msg) from error
+    except RuntimeError as error:
+        if "interrupted" in str(error).lower():  # what the engine makes of Ctrl-C
+            raise KeyboardInterrupt from error
+        raise
 
 
 def open_table(con: Backend, name: str, at: ReadingsTable | HouseholdsTable) -> ibis.Table:

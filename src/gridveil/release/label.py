@@ -76,6 +76,7 @@ class Privacy(_Facts):
     epsilon_accounted: NonNegativeFloat
     unit: str = wording.UNIT
     neighbours: str = wording.NEIGHBOURS
+    attacker_false_positive_rate: float = 0.01
     attacker_true_positive_rate: float = Field(
         default_factory=lambda known: attacker_rate(known.get("epsilon", 0.0)),
         description="an attacker's best true-positive rate at 1 % false positives",
@@ -155,7 +156,7 @@ def describe(label: Label) -> list[Section]:
             [f"Published by {label.publisher} on {label.published}, gridveil {label.gridveil_version}."],
         ),
         Section("Privacy", [*_privacy(label), f"Noise: {label.noise}.", f"Ledger: {label.ledger}"]),
-        Section("Bounds", [_bound(bound) for bound in label.bounds]),
+        Section("Bounds", [bound_in_words(bound) for bound in label.bounds]),
         Section(
             "Where and when",
             [
@@ -173,6 +174,7 @@ def describe(label: Label) -> list[Section]:
                     f"Measured: {m.kind}, {m.labels} numbers, epsilon {m.epsilon:g} ({m.window} window)."
                     for m in label.measurements
                 ),
+                *([wording.SEED] if "seed" in label.mechanism.parameters else []),
                 f"How these were chosen: {label.choices}",
             ],
         ),
@@ -194,7 +196,8 @@ def _privacy(label: Label) -> list[str]:
     ]
 
 
-def _bound(bound: BoundFacts) -> str:
+def bound_in_words(bound: BoundFacts) -> str:
+    """Return a bound as a sentence."""
     return (
         f"A household counts for at most {bound.step_kwh:g} kWh a step and {bound.window_kwh:g} kWh in the "
         f"{bound.window} window of {bound.steps} steps ({bound.origin})."

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 from gridveil.release import wording
-from gridveil.release.label import Label
+from gridveil.release.label import Label, bound_in_words
 
 _TEXT = """\
 # {heading}
 
-Electricity consumption of households in kWh, on a grid of {nx} x {ny} cells ({crs}) and {steps} steps of
-{seconds} s from {start}, with noise added to protect every single household.
+Electricity consumption of households in kWh, with noise added to protect every single household.
 Published by {publisher} on {published}.
+
+- Where: x {x0:g} to {x1:g} in {nx} cells, y {y0:g} to {y1:g} in {ny} cells ({crs}). Cell (0, 0) is the south-west one.
+- When: {steps} steps of {length} from {start} to {end} (UTC).
+{bounds}
 
 {promise}
 
@@ -19,7 +24,7 @@ Published by {publisher} on {published}.
 
 ## Opening it
 
-With gridveil (`pip install gridveil`), which also gives error bars for any region and period:
+With gridveil, which also gives error bars for any region and period:
 
     gridveil info .
     gridveil query . --x 0:1 --y 0:1
@@ -27,7 +32,7 @@ With gridveil (`pip install gridveil`), which also gives error bars for any regi
     import gridveil
     gridveil.open(".").query(x=(0, 1), y=(0, 1))
 
-With Python and xarray:
+With Python and xarray (`pip install xarray h5netcdf h5py`):
 
     import xarray
     xarray.open_dataset("consumption.nc").consumption.sum(["x", "y"])
@@ -41,7 +46,8 @@ With QGIS: Layer > Add Raster Layer, choose `consumption.nc` and in it `consumpt
 - {quadrature}
 - {negative}
 - The error bars are about the noise. They do not cover energy cut off by the bounds, and cover the error of spreading
-  a measured sum over its cells and steps in part at most (see `not_covered` in the label).
+  a measured sum over its cells and steps in part at most: the true consumption lies outside a 95 % interval more often
+  than in 5 of 100 questions (see `not_covered` in the label).
 """
 
 
@@ -51,12 +57,18 @@ def readme(label: Label) -> str:
     promise = [wording.promise(label.privacy.epsilon), *wording.high_epsilon(label.privacy.epsilon)]
     return _TEXT.format(
         heading=label.heading,
+        x0=grid.x0,
+        x1=grid.x1,
+        y0=grid.y0,
+        y1=grid.y1,
         nx=grid.nx,
         ny=grid.ny,
         crs="no coordinate system" if grid.crs == "local" else grid.crs,
         steps=window.steps,
-        seconds=window.step_seconds,
-        start=window.start.isoformat(),
+        length=str(timedelta(seconds=window.step_seconds)),
+        start=f"{window.start:%Y-%m-%d %H:%M}",
+        end=f"{window.window().end:%Y-%m-%d %H:%M}",
+        bounds="\n".join(f"- {bound_in_words(bound)}" for bound in label.bounds),
         publisher=label.publisher,
         published=label.published,
         promise="\n".join(promise if label.private else [wording.NOT_PRIVATE_WHY]),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from typing import Any
 
 from gridveil.cube import Window
 from gridveil.errors import UsageError
@@ -16,7 +17,7 @@ def index_range(axis: str, asked: tuple[int, int] | None, size: int) -> tuple[in
     >>> index_range("x", None, 32)
     (0, 32)
     """
-    start, stop = asked or (0, size)
+    start, stop = (0, size) if asked is None else _pair(axis, asked)
     if not 0 <= start < stop <= size:
         why = "is empty" if start >= stop else "reaches outside"
         msg = f"{axis} range {start}:{stop} {why}; {axis} goes from 0 to {size}, and the end is not included"
@@ -24,13 +25,23 @@ def index_range(axis: str, asked: tuple[int, int] | None, size: int) -> tuple[in
     return start, stop
 
 
+def _pair(axis: str, asked: Any) -> tuple[Any, Any]:  # noqa: ANN401  # whatever a user gave
+    if not isinstance(asked, tuple | list) or len(asked) != len(("start", "stop")):
+        msg = f"{axis} {asked!r}: give a start and an end, which is not included, e.g. {axis}=(0, 10)"
+        raise UsageError(msg)
+    return asked[0], asked[1]
+
+
 def step_range(asked: tuple[int, int] | tuple[Instant, Instant] | None, window: Window) -> tuple[int, int]:
     """Return a half-open range of steps from indices, or from two instants at which steps begin or end."""
-    if asked is None or not isinstance(asked[0], datetime | str):
-        return index_range("time", asked, window.steps)
-    start, stop = (_boundary(instant, window) for instant in asked)
+    if asked is None:
+        return 0, window.steps
+    first, last = _pair("time", asked)
+    if not isinstance(first, datetime | str):
+        return index_range("time", (first, last), window.steps)
+    start, stop = _boundary(first, window), _boundary(last, window)
     if start >= stop:
-        msg = f"time {asked[0]}/{asked[1]} is empty; the end is not included"
+        msg = f"time {first}/{last} is empty; the end is not included"
         raise UsageError(msg)
     return start, stop
 

@@ -27,6 +27,7 @@ NOT_COVERED = (
     "Energy cut off by the bounds: values are of bounded contributions, below the truth by an unknown amount.",
     "The error of spreading a measured sum over its cells and steps: error bars cover it in part at most.",
 )
+SEED = "The seed is of what is computed after the noise was added; the noise has none."
 QUADRATURE = (
     "Standard errors of cells do not add in quadrature: cells that share a measurement share its noise. "
     "Ask gridveil for the error of a region."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import asdict, dataclass
 from datetime import UTC, date, datetime
 from importlib.metadata import version
@@ -79,9 +80,7 @@ def run(spec: Spec, *, progress: Progress = silent, noise: Noise | None = None, 
     """Publish what a spec says. `noise` and `today` are for tests: other noise marks the release as not private."""
     spec.need(*HOW_TO_CHOOSE)
     plan, bound, budget, out = Plan.of(spec), spec.to_bound(), allowed_budget(spec), Path(spec.out or "")
-    if out.exists():
-        msg = f"{out}: already there, and never overwritten; give another --out"
-        raise UsageError(msg)
+    check_out(out)
     progress("read the tables", 0.0)
     source, report = plan.ingest()
     progress("read the tables", 1.0)
@@ -92,6 +91,17 @@ def run(spec: Spec, *, progress: Progress = silent, noise: Noise | None = None, 
     write_release(out, grid=plan.grid, window=plan.window, estimate=estimate, label=label)
     progress("write the release", 1.0)
     return Published(out, label, report)
+
+
+def check_out(out: Path) -> None:
+    """Refuse, before anything is read or spent, a place where no release could be written."""
+    if os.path.lexists(out):
+        msg = f"{out}: already there, and never overwritten; give another --out"
+        raise UsageError(msg)
+    above = next(folder for folder in out.absolute().parents if folder.exists())
+    if not above.is_dir() or not os.access(above, os.W_OK):
+        msg = f"{out}: no folder can be made there ({above} is a file, or not yours to write); give another --out"
+        raise UsageError(msg)
 
 
 def allowed_budget(spec: Spec) -> PureDP:

@@ -210,7 +210,8 @@ def test_version(work: Path) -> None:
 
 
 def test_interrupting_says_so_and_leaves_nothing(work: Path) -> None:
-    line = f"publish readings.parquet --households households.parquet {PLACE} {BOUNDS} --epsilon 1 --out cut --set epochs=100000"
+    line = f"publish readings.parquet --households households.parquet {PLACE} {BOUNDS} --epsilon 1 --out cut"
+    line += " --set epochs=100000"
     before = set(work.iterdir())
     with subprocess.Popen([GRIDVEIL, *line.split()], cwd=work, stderr=subprocess.PIPE, text=True) as running:
         time.sleep(6)

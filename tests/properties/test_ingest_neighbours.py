@@ -16,7 +16,10 @@ from numpy.typing import NDArray
 from gridveil.cube import Grid, Window
 from gridveil.ingest.ingest import ingest
 from gridveil.ingest.schema import HouseholdsTable, ReadingsTable
+from gridveil.ingest.source import IngestedSource
 from gridveil.privacy.bound import Bound
+from gridveil.privacy.budget import PureDP
+from gridveil.privacy.kernel import Kernel
 
 EXAMPLES = settings.default.max_examples // 8 if settings.default else 12
 GRID = Grid(0, 0, 2, 2, nx=2, ny=2)
@@ -36,10 +39,35 @@ poison_lines = st.lists(lines | garbage | st.just(b"poison,2013-02-04 01:00,1.5"
 places = st.sampled_from((b"poison,0.5,1.5", b"poison,0.5,1.5", b"poison,1.5,1.5", b"poison,2,0", b"poison,nan,0"))
 
 
-def answers(folder: Path, suffix: str) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+LABELS = np.random.default_rng(0).integers(-1, 5, (2, 2, 3))
+
+
+class NoNoise:
+    """True answers, to see how far they move."""
+
+    def add(self, values: Any, scales: Any) -> Any:
+        del scales
+        return values
+
+
+def kernel_answers(source: IngestedSource) -> tuple[NDArray[np.float64], float]:
+    """What the kernel would answer to several questions, each in units of its noise scale, and what they cost."""
+    kernel = Kernel(source, WINDOW, budget=PureDP(10), bound=BOUND, noise=NoNoise())
+    asked = (
+        kernel.sums(LABELS, 1.0, relative=[1, 2, 3, 4, 5]),
+        kernel.sums(np.arange(3), 0.5),
+        kernel.sums(np.arange(4).reshape(2, 2, 1), 0.7, bound=Bound(500, 900)),
+        kernel.sums(LABELS, 0.3, sequential=True),
+        kernel.household_totals(EDGES, 0.25),
+    )
+    return np.concatenate([answer.values / answer.scales for answer in asked]), kernel.spent
+
+
+def answers(folder: Path, suffix: str) -> tuple[NDArray[np.int64], NDArray[np.int64], tuple[Any, float]]:
     tables = ReadingsTable(str(folder / f"r{suffix}")), HouseholdsTable(str(folder / f"h{suffix}"))
     source, _ = ingest(*tables, GRID, WINDOW)
-    return source.bounded_cube(WINDOW, BOUND), source.count_totals(WINDOW, BOUND.step, EDGES)
+    counts = source.count_totals(WINDOW, BOUND.step, EDGES)
+    return source.bounded_cube(WINDOW, BOUND), counts, kernel_answers(source)
 
 
 def check(alone: Any, without: Any, together: Any) -> None:
@@ -50,6 +78,8 @@ def check(alone: Any, without: Any, together: Any) -> None:
     assert alone[0].max() <= BOUND.step
     assert alone[0].sum() <= BOUND.window
     assert alone[1].sum() <= 1
+    (before, _), (after, spent) = without[2], together[2]
+    assert np.abs(after - before).sum() <= spent
 
 
 @settings(max_examples=EXAMPLES)

@@ -35,7 +35,12 @@ others = (b"\r", b"\0", b"\xff", b"\xc3", "\ufffd".encode(), b"x" * 1_100_000)
 fields = st.sampled_from((*times, *values, *others))
 lines = st.lists(fields, min_size=1, max_size=5).map(lambda some: b",".join([b"poison", *some]))
 garbage = st.binary(max_size=40).map(lambda some: some.replace(b"\n", b"\r").replace(b"home", b"HOME"))
-poison_lines = st.lists(lines | garbage | st.just(b"poison,2013-02-04 01:00,1.5"), min_size=2, max_size=8)
+monstrous = [f"poison,2013-02-04 0{hour}:30,1e300".encode() for hour in range(3)]  # over both bounds
+poison_lines = st.builds(
+    lambda odd, more: odd + more,
+    st.lists(lines | garbage | st.just(b"poison,2013-02-04 01:00,1.5"), min_size=2, max_size=8),
+    st.sampled_from(([], monstrous)),
+)
 places = st.sampled_from((b"poison,0.5,1.5", b"poison,0.5,1.5", b"poison,1.5,1.5", b"poison,2,0", b"poison,nan,0"))
 
 
@@ -109,7 +114,16 @@ ODD_NUMBERS = (None, math.nan, math.inf, -math.inf, -1.0, 1e300, -1e300, 5e-324,
 ODD_TEXTS = (None, "", "1.5", " 1.5 ", "1e400", "nan", "1_000", "inf", "\0", "1,5")
 IN_WINDOW = 1_359_936_000_000_000 + 5_000_000_000
 EXTREMES = (0, 2**63 - 1, 2**63 - 2, -(2**63), -(2**63) + 1, 2**62, -(2**62))
-instants = st.sampled_from((*EXTREMES, IN_WINDOW, IN_WINDOW, IN_WINDOW + 1, IN_WINDOW * 1000, IN_WINDOW * 1000 + 999))
+instants = st.sampled_from(
+    (
+        *EXTREMES,
+        IN_WINDOW,
+        IN_WINDOW + 3_600_000_000,
+        IN_WINDOW - 3_600_000_000,
+        IN_WINDOW * 1000,
+        IN_WINDOW * 1000 + 999,
+    )
+)
 texts = st.sampled_from(
     ("2013-02-04 01:00", "2013-02-04T02:00+01:00", "epoch", "infinity", "today", "2013-02-30", None)
 )

@@ -138,7 +138,7 @@ def test_the_page_says_what_was_promised_and_how_to_go_on(reader: Reader) -> Non
     assert "one household, with its entire series" in words
     assert "at most 20 kWh in a step and 136 kWh in the published window" in words
     assert "NOT PRIVATE" in words
-    assert "Publishing all 2 of one town would add up to ε = 6." in words
+    assert "All 2 releases of one town together would be ε = 6." in words
     assert "What the error bars do not cover" in words
     assert "gridveil query DIR --x 0:10 --y 0:10" in words
     assert "gridveil info DIR" in words

@@ -8,11 +8,13 @@ from importlib.resources import files
 from pathlib import Path
 from string import Template
 
+import numpy as np
+
 from gridveil.cube import Grid, Window
 from gridveil.estimate import Floats
 from gridveil.evaluate.axis import short
 from gridveil.evaluate.chart import line_chart
-from gridveil.evaluate.comparison import Comparison, Place, Score, in_words
+from gridveil.evaluate.comparison import Comparison, Curve, Place, Score, in_words
 from gridveil.evaluate.errors import QUERIES
 from gridveil.evaluate.hero import draw_hero
 from gridveil.evaluate.maps import Scale, bar_uri, map_uri
@@ -56,7 +58,7 @@ def _maps(comparison: Comparison, maps: Mapping[str, Floats], unit: str) -> str:
     scale = Scale.of(maps["truth"])
     marks = "".join(_district(comparison.grid, place) for place in comparison.places() if place.mark)
     drawn = "".join(
-        f"<figure><figcaption><b>{escape(name)}</b></figcaption>"
+        f"<figure><figcaption><b>{escape(name)}</b>{_off_scale(curve, top)}</figcaption>"
         f'<div class="map"><img src="{map_uri(kwh, scale)}" alt="{escape(_told(name, kwh, comparison))}">{marks}</div>'
         "</figure>"
         for name, kwh in maps.items()
@@ -91,7 +93,7 @@ def _charts(comparison: Comparison, place: Place) -> str:
     top = 1.5 * max(float(curve.truth.max()) for curve in curves.values()) or 1.0
     bottom = max(-top / 3, min(0.0, *(float(curve.answer.min()) for curve in curves.values())))
     figures = "".join(
-        f"<figure><figcaption><b>{escape(name)}</b></figcaption>"
+        f"<figure><figcaption><b>{escape(name)}</b>{_off_scale(curve, top)}</figcaption>"
         + line_chart(
             curve,
             comparison.window,
@@ -105,6 +107,11 @@ def _charts(comparison: Comparison, place: Place) -> str:
     )
     query = f"--x {place.x[0]}:{place.x[1]} --y {place.y[0]}:{place.y[1]}"
     return f'<h3>{place.name} <code>{query}</code></h3><div class="row charts">{figures}</div>'
+
+
+def _off_scale(curve: Curve, top: float) -> str:
+    """Say so where a chart is empty because the release lies above it."""
+    return f" above the scale, at about {np.median(curve.answer):,.0f}" if np.median(curve.answer) > top else ""
 
 
 def _score_rows(name: str, scores: Mapping[str, Score]) -> str:
@@ -127,7 +134,7 @@ def _promise(epsilon: float, labels: list[Label]) -> str:
     sentences = [
         *([] if all(label.private for label in labels) else [wording.NOT_PRIVATE_WHY]),
         f"ε = {epsilon:g} for a release. {wording.promise(epsilon)}",
-        *([f"Publishing all {count} of one town would add up to ε = {count * epsilon:g}."] if count > 1 else []),
+        *([f"All {count} releases of one town together would be ε = {count * epsilon:g}."] if count > 1 else []),
         f"Protected is {privacy.unit}.",
         wording.attack(privacy.attacker_true_positive_rate),
         *wording.high_epsilon(epsilon),

@@ -58,7 +58,7 @@ def _maps(comparison: Comparison, maps: Mapping[str, Floats], unit: str) -> str:
     scale = Scale.of(maps["truth"])
     marks = "".join(_district(comparison.grid, place) for place in comparison.places() if place.mark)
     drawn = "".join(
-        f"<figure><figcaption><b>{escape(name)}</b>{_off_scale(curve, top)}</figcaption>"
+        f"<figure><figcaption><b>{escape(name)}</b></figcaption>"
         f'<div class="map"><img src="{map_uri(kwh, scale)}" alt="{escape(_told(name, kwh, comparison))}">{marks}</div>'
         "</figure>"
         for name, kwh in maps.items()

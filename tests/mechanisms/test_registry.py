@@ -1,0 +1,49 @@
+import re
+from importlib.metadata import EntryPoint
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.mechanisms.test_simple import BOUND, READINGS, WINDOW
+
+from gridveil.errors import UsageError
+from gridveil.mechanisms import registry
+from gridveil.mechanisms.base import Mechanism
+from gridveil.testing import kernel_on
+
+DOCS = Path(__file__).parents[2] / "docs" / "mechanisms.md"
+
+
+@pytest.mark.parametrize("name", registry.names())
+def test_every_mechanism_has_a_line_and_can_be_made(name: str) -> None:
+    assert isinstance(registry.make(name, {}), Mechanism)
+    assert registry.summary(name).endswith(".")
+    assert registry.make(name, registry.defaults(name)) == registry.make(name, {})
+    assert f"`{name}`" in DOCS.read_text()
+
+
+def test_parameters_are_checked_and_read_from_text() -> None:
+    assert registry.make("stpt", {"depth": "4", "partition": "quantized"}).depth == 4  # type: ignore[attr-defined]
+    assert registry.make("stpt-paper", {"buckets": 7}).buckets == 7  # type: ignore[attr-defined]
+    for name, parameters, words in (
+        ("stpt", {"dept": 4}, "no parameter dept; it has: .*depth"),
+        ("stpt", {"depth": "-1"}, "depth"),
+        ("stpt", {"partition": "rings"}, "partition"),
+        ("identity", {"k": 1}, "it has: none"),
+        ("stpd", {}, "there are: stpt"),
+    ):
+        with pytest.raises(UsageError, match=words):
+            registry.make(name, parameters)
+
+
+def test_the_documented_mechanism_works_when_registered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    code = re.findall(r"```python\n(.*?)```", DOCS.read_text(), re.DOTALL)
+    (tmp_path / "my_package.py").write_text(code[-1])
+    monkeypatch.syspath_prepend(tmp_path)
+    entry = EntryPoint("per-cell", "my_package:PerCell", registry.GROUP)
+    monkeypatch.setattr(registry, "entry_points", lambda **_: [entry])
+    assert registry.names()[-1] == "per-cell"
+    kernel = kernel_on(READINGS, WINDOW, epsilon="1e9", bound=BOUND, seed=None)
+    estimate = registry.make("per-cell", {}).release(kernel.face())
+    np.testing.assert_allclose(estimate.values.sum(axis=2), READINGS.sum(axis=2))
+    assert kernel.spent == pytest.approx(1e9)

@@ -29,9 +29,13 @@ from gridveil.release.label import (
     MechanismFacts,
     Privacy,
     WindowFacts,
+    WindowName,
 )
 from gridveil.release.write import write_release
 from gridveil.spec import HOW_TO_CHOOSE, WH_PER_KWH, Spec, make_spec
+
+LONGEST_NAME = 255
+"""Bytes that a name of a file or folder may have."""
 
 
 @dataclass(frozen=True)
@@ -98,6 +102,9 @@ def check_out(out: Path) -> None:
     if os.path.lexists(out):
         msg = f"{out}: already there, and never overwritten; give another --out"
         raise UsageError(msg)
+    if len(os.fsencode(out.name)) > LONGEST_NAME:
+        msg = f"{out}: the name is too long; give another --out"
+        raise UsageError(msg)
     above = next(folder for folder in out.absolute().parents if folder.exists())
     if not above.is_dir() or not os.access(above, os.W_OK):
         msg = f"{out}: no folder can be made there ({above} is a file, or not yours to write); give another --out"
@@ -161,5 +168,8 @@ def _bounds(plan: Plan, records: tuple[Record, ...], origin: str) -> list[BoundF
     ]
 
 
-def _which(plan: Plan, window: Window) -> Any:  # noqa: ANN401  # a Literal of the label
-    return "published" if window == plan.window else "training"
+def _which(plan: Plan, window: Window) -> WindowName:
+    if window == plan.window:
+        return "published"
+    before = train_steps(plan.mechanism)
+    return "training" if before and window == plan.window.before(before) else "other"

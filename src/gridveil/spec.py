@@ -48,9 +48,16 @@ HOW_TO_CHOOSE = {
         "give --bound-window KWH: the most one household may count for in the whole window, e.g. three times the "
         "national average use; noise grows with it, and what is above it is cut. Take it from public statistics"
     ),
-    "epsilon": "give --epsilon: 1 is strong, 3 is common, above 5 says little (see docs/privacy-promise.md)",
+    "epsilon": "give --epsilon: 1 is strong, 3 is common, from 5 on it says little (see docs/privacy-promise.md)",
     "out": "give --out DIR: a folder that does not exist yet",
 }
+
+
+def _refuse_truth(given: object) -> object:
+    if isinstance(given, bool):
+        msg = "give a number"
+        raise ValueError(msg)  # noqa: TRY004  # pydantic turns only this one into a complaint
+    return given
 
 
 def _parse_grid(text: object) -> object:
@@ -106,7 +113,7 @@ class Spec(BaseModel):
     bound_step: Annotated[float, Field(gt=0)] | None = None
     bound_window: Annotated[float, Field(gt=0)] | None = None
     bound_origin: str = "not stated"
-    epsilon: str | float | int | None = None
+    epsilon: Annotated[str | float | int | None, BeforeValidator(_refuse_truth)] = None
     acknowledge: bool = False
     mechanism: str = "stpt"
     parameters: dict[str, Any] = Field(default_factory=dict)

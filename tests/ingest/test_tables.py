@@ -156,3 +156,11 @@ def test_collations_do_not_make_two_households_one(ask: Any, tmp_path: Path, col
     else:
         cube, _ = ask(rows, path, at={"table": "t"})
     assert cube == {(0, 0, 0): 1000}
+
+
+@pytest.mark.parametrize("folder", ["household=b", "kwh=7", "timestamp=2013-02-04"])
+def test_names_of_folders_are_not_columns(ask: Any, tmp_path: Path, folder: str) -> None:
+    (tmp_path / folder).mkdir()
+    pq.write_table(pa.table(GOOD), tmp_path / folder / "r.parquet")
+    assert ask(tmp_path / folder / "r.parquet")[0] == BOTH
+    assert ask(tmp_path / "*" / "r.parquet")[0] == BOTH

@@ -13,7 +13,9 @@ def test_epsilon_is_the_decimal_that_was_typed() -> None:
     assert sum(PureDP("0.1").epsilon for _ in range(10)) == 1
 
 
-@pytest.mark.parametrize("epsilon", [0, -1, "nan", "inf", "three", "", "1/0", "1e400", "1e-400", math.nan, math.inf])
+@pytest.mark.parametrize(
+    "epsilon", [0, -1, "nan", "inf", "three", "", "1/0", "1e400", "1e-400", "1e999999999", True, math.nan, math.inf]
+)
 def test_what_is_no_budget_is_refused(epsilon: float | str) -> None:
     with pytest.raises(BudgetError):
         PureDP(epsilon)

@@ -14,6 +14,7 @@ from gridveil.errors import BudgetError, UsageError
 from gridveil.privacy.bound import Bound
 from gridveil.privacy.budget import PureDP
 from gridveil.privacy.kernel import Kernel
+from gridveil.privacy.noise import ExactLaplace
 from gridveil.testing import ArraySource, SeededLaplace, kernel_on
 
 WINDOW = Window(datetime(2013, 2, 4, tzinfo=UTC), timedelta(hours=1), 4)
@@ -269,3 +270,22 @@ def test_windows_are_the_same_if_they_are_the_same_time() -> None:
     assert first != second
     assert first == Window(datetime(2013, 10, 27, 0, 30, tzinfo=UTC), WINDOW.step, 4)
     assert first.end == first.times()[-1] + first.step
+
+
+def test_labels_that_change_after_the_charge_change_nothing() -> None:
+    """Another thread, or a memory-mapped file, may write into the caller's array while the cube is being built."""
+    labels = np.array([0, -1, -1, -1])
+
+    class Slow(ArraySource):
+        def bounded_cube(self, window: Window, bound: Bound) -> Any:
+            labels[:] = 0
+            return super().bounded_cube(window, bound)
+
+    source = Slow(Grid(0, 0, 1, 1, 1, 1), WINDOW, np.zeros((1, 2), dtype=int), np.full((1, 4), 6))
+    asked = Kernel(source, WINDOW, budget=PureDP("1e9"), bound=BOUND)
+    assert asked.sums(labels, 1e9).values.tolist() == [6]
+
+
+def test_the_real_noise_cannot_be_tampered_with() -> None:
+    with pytest.raises(AttributeError):
+        ExactLaplace().add = lambda values, _: values

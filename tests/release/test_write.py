@@ -107,7 +107,7 @@ def test_every_file_and_folder_is_synced_before_the_rename(publish: Publish, mon
     monkeypatch.setattr(Path, "rename", renamed)
     path = publish()
     assert set(synced[:3]) == {"consumption.nc", "label.yaml", "README.md"}
-    assert synced[3].startswith(".release.")
+    assert synced[3].startswith(".gridveil-")
     assert synced[4:] == ["renamed", path.parent.name]
 
 

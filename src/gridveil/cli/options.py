@@ -33,7 +33,7 @@ Steps = Annotated[int | None, typer.Option(help="How many steps", rich_help_pane
 BoundStep = Annotated[float | None, typer.Option(help="Most kWh of a household a step", rich_help_panel=PRIVACY)]
 BoundWindow = Annotated[float | None, typer.Option(help="Most kWh of a household in all", rich_help_panel=PRIVACY)]
 Epsilon = Annotated[
-    str | None, typer.Option(help="The budget: 1 strong, 3 common, above 5 weak", rich_help_panel=PRIVACY)
+    str | None, typer.Option(help="The budget: 1 strong, 3 common, from 5 on weak", rich_help_panel=PRIVACY)
 ]
 Acknowledge = Annotated[bool, typer.Option("--acknowledge", help="Allow epsilon above 30", rich_help_panel=PRIVACY)]
 MechanismName = Annotated[str | None, typer.Option(help="See `gridveil mechanisms` [stpt]", rich_help_panel=PRIVACY)]

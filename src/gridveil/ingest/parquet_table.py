@@ -31,7 +31,8 @@ def open_parquet(con: Backend, name: str, files: list[str]) -> ibis.Table:
                 raise InputError(msg)
     if any(_in_milliseconds(kind) for kind in first.values()):
         return _open_milliseconds(con, name, files, first)
-    return con.read_parquet(files, union_by_name=len(files) > 1, can_have_nan=True)
+    # A folder named household=7 must not replace what the file says: every row would become that household's.
+    return con.read_parquet(files, union_by_name=len(files) > 1, can_have_nan=True, hive_partitioning=False)
 
 
 def _in_milliseconds(kind: pa.DataType) -> bool:

@@ -21,9 +21,10 @@ Weights = Floats
 """Loss per Wh of every (x, y, t), broadcastable to the cube: an axis of length 1 stands for equal weights."""
 
 # Losses are sums of positive floats. Adding n of them errs by at most n * 2**-53 relative, so raising the sum
-# by ROUNDING makes it an upper bound as long as no more than MOST_TERMS were added up.
+# by ROUNDING makes it an upper bound as long as no more than 2 * MOST_TERMS were added up: steps and measurements of
+# an account, and measurements of a kernel, are limited to MOST_TERMS each.
 ROUNDING = 1e-10
-MOST_TERMS = 800_000
+MOST_TERMS = 400_000
 
 
 def worst_loss(weights: Weights, steps: int, bound: Bound) -> Floats:

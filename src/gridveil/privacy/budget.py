@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 
 from gridveil.errors import BudgetError
 
-PLAIN_WORDS_ABOVE = 5
+PLAIN_WORDS_FROM = 5
 ACKNOWLEDGE_ABOVE = 30
-SMALLEST, LARGEST = Fraction(1, 10**30), Fraction(10**30)
+MOST_DIGITS = 30
 
 
 @dataclass(frozen=True)
@@ -23,19 +24,19 @@ class PureDP:
 
     epsilon: Fraction
 
-    def __init__(self, epsilon: float | str | Fraction) -> None:
+    def __init__(self, epsilon: float | str) -> None:
         try:
-            exact = epsilon if isinstance(epsilon, Fraction) else Fraction(str(epsilon))
-        except (ValueError, ZeroDivisionError) as error:
+            exact = Decimal(str(epsilon))
+        except InvalidOperation as error:
             msg = f"epsilon {epsilon!r}: give a positive number such as 1 or 0.5"
             raise BudgetError(msg) from error
-        if exact <= 0:
-            msg = f"epsilon {epsilon}: it must be above zero"
+        if not exact.is_finite() or exact <= 0:
+            msg = f"epsilon {epsilon}: it must be a number above zero"
             raise BudgetError(msg)
-        if not SMALLEST <= exact <= LARGEST:
+        if abs(exact.adjusted()) > MOST_DIGITS:
             msg = f"epsilon {epsilon}: beyond anything that can be accounted for"
             raise BudgetError(msg)
-        object.__setattr__(self, "epsilon", exact)
+        object.__setattr__(self, "epsilon", Fraction(exact))
 
 
 def attacker_rate(epsilon: float, false_positives: float = 0.01) -> float:

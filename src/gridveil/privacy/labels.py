@@ -13,7 +13,7 @@ Ints = NDArray[np.int64]
 
 def as_labels(labels: ArrayLike, shape: tuple[int, int, int]) -> Marks:
     """Return the labels as integers with three axes, each as long as the cube's or 1; refuse what cannot be that."""
-    given = np.asarray(labels)
+    given = np.array(labels)  # a copy: what is charged for is what is answered, whatever becomes of the caller's array
     if given.dtype.kind not in "iu" or given.ndim > len(shape):
         msg = f"labels must be integers that broadcast to the cube {shape}, not {given.dtype} of shape {given.shape}"
         raise UsageError(msg)

@@ -37,6 +37,8 @@ class ExactLaplace:
     stands for, and there is no seed to set. OpenDP cuts sums off at the ends of int64: post-processing.
     """
 
+    __slots__ = ()  # nothing on it can be replaced
+
     def add(self, values: NDArray[np.int64], scales: NDArray[np.float64]) -> NDArray[np.int64]:
         """Return each value with fresh noise of its own scale added."""
         answers = np.empty_like(values)

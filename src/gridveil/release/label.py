@@ -25,6 +25,9 @@ def _plain(value: Any) -> Any:  # noqa: ANN401 - a mechanism may hand over numbe
 Facts = Annotated[dict[str, Any], AfterValidator(_plain)]
 
 
+WindowName = Literal["published", "training", "other"]
+
+
 class _Facts(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
@@ -86,7 +89,7 @@ class Privacy(_Facts):
 class BoundFacts(_Facts):
     """The most one household could contribute to a window, and where the numbers came from."""
 
-    window: Literal["published", "training"] = "published"
+    window: WindowName = "published"
     step_kwh: PositiveFloat
     window_kwh: PositiveFloat
     steps: PositiveInt
@@ -107,7 +110,7 @@ class MeasurementFacts(_Facts):
     kind: str
     labels: PositiveInt
     epsilon: NonNegativeFloat
-    window: Literal["published", "training"] = "published"
+    window: WindowName = "published"
 
 
 class Label(_Facts):

@@ -23,7 +23,7 @@ Range = tuple[int, int]
 
 @dataclass(frozen=True)
 class Answer:
-    """Consumption in kWh, the standard error of its noise, and the interval that holds it 95 times in 100."""
+    """Consumption in kWh, the standard error of its noise, and the 95 % interval of the noise around it."""
 
     value: float
     standard_error: float

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from gridveil.privacy.budget import PLAIN_WORDS_ABOVE
+from gridveil.privacy.budget import PLAIN_WORDS_FROM
 
 DEFINITION = "pure epsilon-differential privacy"
 UNIT = "one household, with its entire series in all windows read and its location"
@@ -52,11 +52,11 @@ def attack(rate: float) -> str:
 
 
 def high_epsilon(epsilon: float) -> list[str]:
-    """Return the warning that an epsilon above 5 needs, or nothing."""
-    if epsilon <= PLAIN_WORDS_ABOVE:
+    """Return the warning that an epsilon of 5 or more needs, or nothing."""
+    if epsilon < PLAIN_WORDS_FROM:
         return []
     warning = (
-        f"WARNING: epsilon {epsilon:g} is high. Above {PLAIN_WORDS_ABOVE} the guarantee by itself is weak: "
+        f"WARNING: epsilon {epsilon:g} is high. From {PLAIN_WORDS_FROM} on the guarantee by itself is weak: "
         "it does not rule out that a determined attacker recognises a household."
     )
     return [warning]

@@ -29,7 +29,7 @@ def write_release(path: Path, *, grid: Grid, window: Window, estimate: Estimate,
         msg = "the label describes another grid or window than those of the release"
         raise UsageError(msg)
     path.parent.mkdir(parents=True, exist_ok=True)
-    aside = Path(tempfile.mkdtemp(prefix=f".{path.name}.", dir=path.parent))
+    aside = Path(tempfile.mkdtemp(prefix=".gridveil-", dir=path.parent))
     try:
         write_netcdf(aside / VALUES, grid=grid, window=window, estimate=estimate, label=label)
         (aside / LABEL).write_text(dump_label(label), encoding="utf-8")

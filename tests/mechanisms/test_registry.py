@@ -23,8 +23,8 @@ def test_every_mechanism_has_a_line_and_can_be_made(name: str) -> None:
 
 
 def test_parameters_are_checked_and_read_from_text() -> None:
-    assert registry.make("stpt", {"depth": "4", "partition": "quantized"}).depth == 4  # type: ignore[attr-defined]
-    assert registry.make("stpt-paper", {"buckets": 7}).buckets == 7  # type: ignore[attr-defined]
+    assert registry.make("stpt", {"depth": "4", "partition": "quantized"}).depth == 4
+    assert registry.make("stpt-paper", {"buckets": 7}).buckets == 7
     for name, parameters, words in (
         ("stpt", {"dept": 4}, "no parameter dept; it has: .*depth"),
         ("stpt", {"depth": "-1"}, "depth"),

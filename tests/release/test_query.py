@@ -144,7 +144,7 @@ def test_times_can_be_said_in_many_ways(publish: Callable[..., Path]) -> None:
 )
 def test_a_bad_question_is_explained(publish: Callable[..., Path], asked: dict[str, object], message: str) -> None:
     with pytest.raises(UsageError, match=message):
-        open_release(publish()).query(**asked)  # type: ignore[arg-type]
+        open_release(publish()).query(**asked)
 
 
 @pytest.mark.parametrize(

@@ -40,7 +40,7 @@ def test_no_path_or_temporary_name_is_in_a_release(tmp_path: Path) -> None:
 
     def spy(file: Path, **arguments: object) -> None:
         aside.append(file.parent.name)
-        write_netcdf(file, **arguments)  # type: ignore[arg-type]
+        write_netcdf(file, **arguments)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(write, "write_netcdf", spy)

@@ -30,15 +30,15 @@ def run(
     mechanism: o.MechanismName = None,
     parameters: o.Parameters = None,
     out: o.Out = None,
-    strict: Annotated[bool, typer.Option("--strict", help="Fail if anything was dropped")] = False,  # noqa: FBT002  # a flag
+    strict: Annotated[bool, typer.Option("--strict", help="Fail if anything was dropped")] = False,
 ) -> None:
     """Show what a publication would drop and why, without publishing. For the operator only.
 
     Takes the flags of `publish`; bounds, epsilon and --out are not needed.
     """
     flags = {name: value for name, value in locals().items() if name not in ("source", "parameters", "strict")}
-    from gridveil.cli import show  # noqa: PLC0415  # slow to import
-    from gridveil.publication import Plan  # noqa: PLC0415  # slow to import
+    from gridveil.cli import show
+    from gridveil.publication import Plan
 
     plan = Plan.of(o.spec_from(source, parameters, flags))
     with show.bars() as tell:

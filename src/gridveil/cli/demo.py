@@ -14,8 +14,8 @@ def run(
     out: Annotated[Path, typer.Option(help="Folder for town, releases and report")] = Path("gridveil-demo"),
 ) -> None:
     """Invent a town, publish it with `stpt` and `even`, and show both beside the truth. Needs no input."""
-    from gridveil.cli import show  # noqa: PLC0415  # slow to import
-    from gridveil.evaluate.demo import EPSILON, run_demo  # noqa: PLC0415  # slow to import
+    from gridveil.cli import show
+    from gridveil.evaluate.demo import EPSILON, run_demo
 
     if out.exists():
         msg = f"{out}: already there, and never overwritten; give another --out"

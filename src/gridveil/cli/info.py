@@ -10,17 +10,17 @@ import typer
 
 def run(
     release: Annotated[Path, typer.Argument(help="The folder of a release")],
-    registry: Annotated[bool, typer.Option("--registry", help="As YAML for OpenDP's deployments registry")] = False,  # noqa: FBT002  # a flag
+    registry: Annotated[bool, typer.Option("--registry", help="As YAML for OpenDP's deployments registry")] = False,
 ) -> None:
     """Show the privacy label of a release in plain words."""
-    from gridveil.release.label import describe  # noqa: PLC0415  # slow to import
-    from gridveil.release.open import open_release  # noqa: PLC0415  # slow to import
+    from gridveil.release.label import describe
+    from gridveil.release.open import open_release
 
     label = open_release(release).label
     if registry:
-        import yaml  # noqa: PLC0415  # slow to import
+        import yaml
 
-        from gridveil.release.registry import to_registry  # noqa: PLC0415  # slow to import
+        from gridveil.release.registry import to_registry
 
         typer.echo(yaml.safe_dump(to_registry(label), sort_keys=False, allow_unicode=True))
         return

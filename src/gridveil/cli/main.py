@@ -24,7 +24,7 @@ for command in (demo, check, plan, publish, query, info, mechanisms):
     app.command(command.__name__.rpartition(".")[2])(command.run)
 
 
-def _version(asked: bool) -> None:  # noqa: FBT001  # a flag
+def _version(asked: bool) -> None:
     if asked:
         typer.echo(f"gridveil {gridveil.__version__}")
         raise typer.Exit

@@ -7,7 +7,7 @@ import typer
 
 def run() -> None:
     """List the mechanisms with their parameters (set one with --set NAME=VALUE)."""
-    from gridveil.mechanisms.registry import defaults, names, summary  # noqa: PLC0415  # slow to import
+    from gridveil.mechanisms.registry import defaults, names, summary
 
     for name in names():
         typer.secho(name, bold=True)

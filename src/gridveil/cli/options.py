@@ -52,7 +52,7 @@ _OF_READINGS = ("timezone", "timestamps", "unit", "interval")
 
 def spec_from(source: str | None, parameters: list[str] | None, flags: dict[str, Any]) -> Spec:
     """Return the spec: what the TOML file says, overridden by flags that were given."""
-    from gridveil.spec import make_spec, read_spec  # noqa: PLC0415  # slow to import
+    from gridveil.spec import make_spec, read_spec
 
     is_spec = source is not None and source.endswith(".toml")
     settings = read_spec(Path(source)) if source is not None and is_spec else {}

@@ -26,7 +26,7 @@ def run(
     bound_step: o.BoundStep = None,
     bound_window: o.BoundWindow = None,
     epsilon: o.Epsilon = None,
-    acknowledge: o.Acknowledge = False,  # noqa: FBT002  # a flag
+    acknowledge: o.Acknowledge = False,
     mechanism: o.MechanismName = None,
     parameters: o.Parameters = None,
     out: o.Out = None,
@@ -38,11 +38,11 @@ def run(
     `publish`; the tables and --out are not needed, and not touched.
     """
     flags = {name: value for name, value in locals().items() if name not in ("source", "parameters", "expect")}
-    from rich.table import Column, Table  # noqa: PLC0415  # slow to import
+    from rich.table import Column, Table
 
-    from gridveil.cli import show  # noqa: PLC0415  # slow to import
-    from gridveil.evaluate.rehearse import rehearse  # noqa: PLC0415  # slow to import
-    from gridveil.release.wording import high_epsilon  # noqa: PLC0415  # slow to import
+    from gridveil.cli import show
+    from gridveil.evaluate.rehearse import rehearse
+    from gridveil.release.wording import high_epsilon
 
     spec = o.spec_from(source, parameters, flags)
     with show.bars() as tell:

@@ -22,7 +22,7 @@ def run(
     bound_step: o.BoundStep = None,
     bound_window: o.BoundWindow = None,
     epsilon: o.Epsilon = None,
-    acknowledge: o.Acknowledge = False,  # noqa: FBT002  # a flag
+    acknowledge: o.Acknowledge = False,
     mechanism: o.MechanismName = None,
     parameters: o.Parameters = None,
     title: o.Title = None,
@@ -36,9 +36,9 @@ def run(
     Standard output says only what is public. What was dropped goes to standard error, for the operator.
     """
     flags = {name: value for name, value in locals().items() if name not in ("source", "parameters")}
-    from gridveil.cli import show  # noqa: PLC0415  # slow to import
-    from gridveil.publication import run as publish  # noqa: PLC0415  # slow to import
-    from gridveil.release.wording import high_epsilon  # noqa: PLC0415  # slow to import
+    from gridveil.cli import show
+    from gridveil.publication import run as publish
+    from gridveil.release.wording import high_epsilon
 
     spec = o.spec_from(source, parameters, flags)
     with show.bars() as tell:

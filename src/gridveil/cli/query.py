@@ -18,10 +18,10 @@ def run(
     x: Annotated[str | None, typer.Option(help="Cells west to east, A:B without B, counted from 0 [all]")] = None,
     y: Annotated[str | None, typer.Option(help="Cells south to north [all]")] = None,
     time: Annotated[str | None, typer.Option(help="FROM/TO in UTC, or steps A:B [all]")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON")] = False,  # noqa: FBT002  # a flag
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON")] = False,
 ) -> None:
     """Ask how much a region used over a period, and how sure that is."""
-    from gridveil.release.open import open_release  # noqa: PLC0415  # slow to import
+    from gridveil.release.open import open_release
 
     answer = open_release(release).query(x=_range(x, "x"), y=_range(y, "y"), time=_period(time))
     if as_json:

@@ -52,7 +52,7 @@ class Clock:
 
     def to_utc(self, local: ir.IntegerColumn) -> ir.IntegerColumn:
         """Return seconds of UTC for seconds that the clock shows."""
-        import ibis  # noqa: PLC0415  # slow to import
+        import ibis
 
         if not self.until:
             return local - self.offsets[0] if self.offsets[0] else local

@@ -70,7 +70,7 @@ def seconds(column: ir.Column, path: str, window: Window, zone: str) -> ir.Integ
 
 
 def _since(moment: ir.TimestampColumn, window: Window) -> ir.IntegerColumn:
-    import ibis  # noqa: PLC0415  # slow to import
+    import ibis
 
     origin = window.start.astimezone(UTC).replace(tzinfo=None)
     return moment.delta(ibis.timestamp(origin.isoformat(sep=" ")), unit="second")

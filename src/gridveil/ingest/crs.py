@@ -14,8 +14,8 @@ def metres_per_unit(crs: str, south: float, north: float) -> tuple[float, float]
     """Return the metres that one unit of the coordinate system is long, west-east and south-north, in mid-extent."""
     if crs == "local":
         return 1.0, 1.0
-    from pyproj import CRS  # noqa: PLC0415  # slow to import
-    from pyproj.exceptions import CRSError  # noqa: PLC0415  # slow to import
+    from pyproj import CRS
+    from pyproj.exceptions import CRSError
 
     try:
         system = CRS.from_user_input(crs)

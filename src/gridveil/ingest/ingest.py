@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 def connect() -> Backend:
     """Return a fresh in-memory engine; what does not fit into memory goes to a private folder that is removed after."""
-    import ibis  # noqa: PLC0415  # slow to import
+    import ibis
 
     con = ibis.duckdb.connect()
     spill = tempfile.mkdtemp(prefix="gridveil-")

@@ -45,7 +45,7 @@ def _open_milliseconds(con: Backend, name: str, files: list[str], types: Types) 
     The engine's own reader stops at the first one that does not, for instance the largest number there is, which
     stands for "no time" in some systems: a single row would stop a publication.
     """
-    from pyarrow import dataset  # noqa: PLC0415  # slow to import
+    from pyarrow import dataset
 
     plain = pa.schema(
         [(column, pa.timestamp("ms") if _in_milliseconds(kind) else kind) for column, kind in types.items()]

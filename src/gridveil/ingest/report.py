@@ -55,7 +55,7 @@ def answer(number: ir.Scalar) -> Any:  # noqa: ANN401  # whatever the engine's t
 
 def reading_faults(rows: ibis.Table, places: Places, window: Window) -> list[Fault]:
     """Count the rows of readings with a fault, each under the first rule that applies."""
-    import ibis  # noqa: PLC0415  # slow to import
+    import ibis
 
     named = places.seen.select("household").mutate(named=True)
     located = places.located.select("household").mutate(placed=True)

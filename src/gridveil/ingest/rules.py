@@ -56,7 +56,7 @@ class Places:
 
 def places(table: ibis.Table, schema: HouseholdsTable, grid: Grid) -> Places:
     """Return the cell of every household, `x * ny + y`."""
-    import ibis  # noqa: PLC0415  # slow to import
+    import ibis
 
     width, height = grid.x1 - grid.x0, grid.y1 - grid.y0
     if not (math.isfinite(width) and math.isfinite(height)):
@@ -127,7 +127,7 @@ def row_faults(rows: ibis.Table, window: Window) -> tuple[ibis.expr.types.Boolea
 
 def accepted(rows: ibis.Table, located: ibis.Table, window: Window) -> ibis.Table:
     """Return number, cell, step, second and whole Wh of the readings without fault."""
-    import ibis  # noqa: PLC0415  # slow to import
+    import ibis
 
     good = rows.filter(*(~fault for fault in row_faults(rows, window))).join(located, "household")
     return good.select(

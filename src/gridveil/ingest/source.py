@@ -28,7 +28,7 @@ def contributions(accepted: ibis.Table, window: Window) -> ibis.Table:
     In one pass: each reading sets the bit of its slot, and there are as many bits as readings just when no two share a
     slot.
     """
-    import ibis  # noqa: PLC0415  # slow to import
+    import ibis
 
     @ibis.udf.scalar.builtin(signature=(("int64",), "int64"))  # type: ignore[untyped-decorator]  # ibis has no types
     def bit_count(bits: object) -> object: ...  # the engine's own function
@@ -96,7 +96,7 @@ class IngestedSource:
         return first
 
     def _capped(self, window: Window, step_bound: int) -> ibis.Table:
-        import ibis  # noqa: PLC0415  # slow to import
+        import ibis
 
         first = self._first(window)
         rows = self.table.filter(self.table.step >= first, self.table.step < first + window.steps)

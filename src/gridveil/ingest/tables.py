@@ -89,7 +89,7 @@ def _open_database(con: Backend, name: str, files: list[str], table: str | None)
 
 def _plain_text(table: ibis.Table) -> ibis.Table:
     """Take collations off text: under NOCASE, `h1` and `H1` would be joined, and one household sit in two cells."""
-    import ibis  # noqa: PLC0415  # slow to import
+    import ibis
 
     @ibis.udf.scalar.builtin(signature=(("string",), "binary"))  # type: ignore[untyped-decorator]  # ibis has no types
     def encode(text: object) -> object: ...  # the engine's own function

@@ -37,7 +37,7 @@ def summary(name: str) -> str:
 def defaults(name: str) -> dict[str, Any]:
     """Return a mechanism's parameters with their values."""
     mechanism = make(name, {})
-    return {field.name: getattr(mechanism, field.name) for field in fields(mechanism)}  # type: ignore[arg-type]
+    return {field.name: getattr(mechanism, field.name) for field in fields(mechanism)}  # type: ignore[arg-type]  # a mechanism is a dataclass
 
 
 def make(name: str, parameters: dict[str, Any]) -> Mechanism:

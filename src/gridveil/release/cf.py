@@ -74,8 +74,8 @@ def _horizontal(crs: str) -> tuple[dict[str, str], dict[str, str]]:
 
 
 def _crs(name: str) -> Any:  # noqa: ANN401 - imported only when there is a map to place
-    from pyproj import CRS  # noqa: PLC0415 - takes 0.15 s
-    from pyproj.exceptions import CRSError  # noqa: PLC0415 - as above
+    from pyproj import CRS
+    from pyproj.exceptions import CRSError
 
     try:
         return CRS.from_user_input(name)

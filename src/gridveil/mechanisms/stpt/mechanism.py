@@ -60,7 +60,7 @@ class Stpt:
     def release(self, measure: Measure, progress: Progress = silent) -> Estimate:
         """Spend the pattern's part of the budget on the training window, and the rest on the published one."""
         try:
-            from gridveil.mechanisms.stpt import learn  # noqa: PLC0415  torch is optional and slow to import
+            from gridveil.mechanisms.stpt import learn
         except ModuleNotFoundError as error:
             raise MissingExtraError(what="stpt", extra="stpt") from error
         steps, training = measure.window.steps, learn.Training(self.lookback, self.epochs, self.seed)

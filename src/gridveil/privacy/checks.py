@@ -23,7 +23,7 @@ def relative_scales(relative: ArrayLike | None, marks: Marks) -> NDArray[np.floa
         raise UsageError(msg)
     if relative is None:
         return np.ones(count)
-    ratios = np.asarray(relative, dtype=np.float64)
+    ratios = np.array(relative, dtype=np.float64)  # a copy: what is charged for is what is used
     within = (ratios >= 1 / WIDEST_RATIO) & (ratios <= WIDEST_RATIO)
     if ratios.ndim != 1 or len(ratios) < count or not within.all():
         msg = f"relative scales: give one positive number, neither tiny nor huge, for each of the {count} labels"

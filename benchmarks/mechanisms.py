@@ -7,25 +7,13 @@ import time
 from pathlib import Path
 from typing import Any
 
-import gridveil
-from gridveil.evaluate.town import DEMO_GRID, DEMO_WINDOW, demo_town
+from gridveil.evaluate.demo import publish_town
+from gridveil.evaluate.town import demo_town
 
 
 def measure(mechanism: str) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as folder:
         readings, households = demo_town().write(Path(folder))
         start = time.perf_counter()
-        gridveil.publish(
-            readings=readings,
-            households=households,
-            extent=(DEMO_GRID.x0, DEMO_GRID.y0, DEMO_GRID.x1, DEMO_GRID.y1),
-            grid=(DEMO_GRID.nx, DEMO_GRID.ny),
-            start=DEMO_WINDOW.start,
-            steps=DEMO_WINDOW.steps,
-            bound_step=20,
-            bound_window=192,
-            epsilon=3,
-            mechanism=mechanism,
-            out=Path(folder) / "release",
-        )
+        publish_town(readings, households, mechanism, Path(folder) / "release")
         return {"seconds": time.perf_counter() - start}

@@ -12,7 +12,6 @@ from gridveil.cube import Grid, Window
 from gridveil.privacy.bound import Bound
 from gridveil.privacy.budget import PureDP
 from gridveil.privacy.kernel import Kernel
-from gridveil.privacy.measure import Measure, Measurement
 
 Ints = NDArray[np.int64]
 
@@ -58,6 +57,24 @@ class ArraySource:
         return self.readings[:, first : first + window.steps]
 
 
+@dataclass(frozen=True)
+class Nobody:
+    """A source without households, for any window."""
+
+    grid: Grid
+    window: Window
+
+    def bounded_cube(self, window: Window, bound: Bound) -> Ints:
+        """Return an empty cube."""
+        del bound
+        return np.zeros((self.grid.nx, self.grid.ny, window.steps), dtype=np.int64)
+
+    def count_totals(self, window: Window, step_bound: int, edges: Ints) -> Ints:
+        """Return that there is nobody in any bin."""
+        del window, step_bound
+        return np.zeros(len(edges), dtype=np.int64)
+
+
 class SeededLaplace:
     """Repeatable noise from a public seed: protects nothing."""
 
@@ -73,8 +90,8 @@ class SeededLaplace:
 class Tape:
     """Remembers every noisy answer, and gives them out again whatever the true values are.
 
-    `Tape.of(noise)` records. `tape.replay()` stands for noise that was shifted by the difference of the true
-    answers: the noisy answers coincide. It fails if the number or scales of the questions differ.
+    `Tape.record(seed)` records. `tape.replay()` stands for noise that was shifted by the difference of the true
+    answers: the noisy answers coincide. It fails if there are more questions, or others than those recorded.
     """
 
     answers: list[tuple[Ints, NDArray[np.float64]]] = field(default_factory=list)
@@ -104,19 +121,9 @@ class Tape:
         return recorded.copy()
 
 
-def replay_measure(tape: Tape, grid: Grid, window: Window, bound: Bound, epsilon: float) -> Measure:
-    """Return a kernel's face that plays a tape: there is no source in it at all."""
-    left = iter(tape.answers)
-
-    def sums(labels: ArrayLike, epsilon: float, **_: object) -> Measurement:
-        del labels, epsilon
-        return Measurement(*next(left))
-
-    def household_totals(edges: ArrayLike, epsilon: float, *, window: Window | None = None) -> Measurement:
-        del edges, epsilon, window
-        return Measurement(*next(left))
-
-    return Measure(grid, window, bound, epsilon, sums, household_totals, remaining=lambda: epsilon)
+def kernel_without_data(tape: Tape, grid: Grid, window: Window, *, epsilon: float | str, bound: Bound) -> Kernel:
+    """Return a kernel on a town without households that plays a tape: all it can tell is what was recorded."""
+    return Kernel(Nobody(grid, window), window, budget=PureDP(epsilon), bound=bound, noise=tape.replay())
 
 
 def kernel_on(

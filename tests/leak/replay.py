@@ -9,7 +9,7 @@ from gridveil.privacy.bound import Bound
 from gridveil.release.files import load_label
 from gridveil.release.label import MechanismFacts
 from gridveil.release.write import write_release
-from gridveil.testing import Tape, replay_measure
+from gridveil.testing import Tape, kernel_without_data
 
 
 def main() -> None:
@@ -19,12 +19,12 @@ def main() -> None:
     grid, window = label.grid.grid(), label.window.window()
     published = next(bound for bound in label.bounds if bound.window == "published")
     bound = Bound(round(published.step_kwh * 1000), round(published.window_kwh * 1000))
-    face = replay_measure(tape, grid, window, bound, float(np.nextafter(label.privacy.epsilon, 0)))
-    estimate = make(label.mechanism.name, label.mechanism.parameters).release(face)
+    kernel = kernel_without_data(tape, grid, window, epsilon=label.privacy.epsilon, bound=bound)
+    estimate = make(label.mechanism.name, label.mechanism.parameters).release(kernel.face())
     facts = MechanismFacts(name=label.mechanism.name, parameters=label.mechanism.parameters, details=estimate.details)
-    write_release(
-        Path("again"), grid=grid, window=window, estimate=estimate, label=label.model_copy(update={"mechanism": facts})
-    )
+    accounted = label.privacy.model_copy(update={"epsilon_accounted": kernel.spent})
+    again = label.model_copy(update={"mechanism": facts, "privacy": accounted})
+    write_release(Path("again"), grid=grid, window=window, estimate=estimate, label=again)
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ from gridveil.mechanisms.stpt import STPT_PAPER, Stpt
 from gridveil.privacy.bound import Bound
 from gridveil.privacy.budget import PureDP
 from gridveil.privacy.kernel import Kernel
-from gridveil.testing import ArraySource, Tape, kernel_on, replay_measure
+from gridveil.testing import ArraySource, Tape, kernel_on, kernel_without_data
 
 START = datetime(2013, 2, 4, tzinfo=UTC)
 HOUR = timedelta(hours=1)
@@ -99,7 +99,7 @@ def test_a_release_is_a_function_of_its_measurements(way: str) -> None:
         )
         estimates.append(mechanism.release(Kernel(source, window, budget=PureDP(30), bound=bound, noise=noise).face()))
     estimates.append(
-        mechanism.release(replay_measure(tape, Grid(0, 0, 8, 8, 8, 8), window, bound, math.nextafter(30.0, 0.0)))
+        mechanism.release(kernel_without_data(tape, Grid(0, 0, 8, 8, 8, 8), window, epsilon=30, bound=bound).face())
     )
     for other in estimates[1:]:
         assert np.array_equal(other.values, estimates[0].values)

@@ -27,6 +27,7 @@ def run(
     bound_step: o.BoundStep = None,
     bound_window: o.BoundWindow = None,
     epsilon: o.Epsilon = None,
+    acknowledge: o.Acknowledge = False,
     mechanism: o.MechanismName = None,
     parameters: o.Parameters = None,
     out: o.Out = None,
@@ -34,7 +35,7 @@ def run(
 ) -> None:
     """Show what a publication would drop and why, without publishing. For the operator only.
 
-    Takes the flags of `publish`; bounds, epsilon and --out are not needed.
+    Takes the flags of `publish` but those of the label; bounds, epsilon and --out are not needed.
     """
     flags = {name: value for name, value in locals().items() if name not in ("source", "parameters", "strict")}
     from gridveil.cli import show

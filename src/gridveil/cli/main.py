@@ -50,7 +50,7 @@ def main() -> None:
         sys.exit(error.exit_code)
     except SystemExit as stopped:
         if stopped.code == INTERRUPTED:
-            _tell("interrupted; nothing was published")
+            _tell("interrupted; a release is there whole or not at all")
         raise
 
 

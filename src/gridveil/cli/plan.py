@@ -35,7 +35,7 @@ def run(
     """Show the errors that mechanism, epsilon and bounds imply, before any data is read.
 
     Rehearses the publication on an invented town with as many households as you expect. Takes the flags of
-    `publish`; the tables and --out are not needed, and not touched.
+    `publish` but those of the label; the tables and --out are not needed, and not touched.
     """
     flags = {name: value for name, value in locals().items() if name not in ("source", "parameters", "expect")}
     from rich.table import Column, Table

@@ -24,24 +24,7 @@ def run_demo(folder: Path, progress: Progress = silent) -> dict[str, Path]:
     progress("invent a town", 1.0)
     releases = {name: folder / f"release-{name}" for name in MECHANISMS}
     for name, out in releases.items():
-        publish(
-            readings=readings,
-            households=households,
-            extent=(DEMO_GRID.x0, DEMO_GRID.y0, DEMO_GRID.x1, DEMO_GRID.y1),
-            grid=(DEMO_GRID.nx, DEMO_GRID.ny),
-            start=DEMO_WINDOW.start,
-            steps=DEMO_WINDOW.steps,
-            bound_step=20,
-            bound_window=192,
-            bound_origin="invented with the town: 1.6 kWh an hour, about three times the mean use",
-            epsilon=EPSILON,
-            mechanism=name,
-            title=f"Invented town, {name}",
-            publisher="gridveil demo",
-            choices="the demo's, before the town was made",
-            out=out,
-            progress=partial(_tell, progress, name),
-        )
+        publish_town(readings, households, name, out, partial(_tell, progress, name))
     progress("draw the report", 0.0)
     write_report(
         folder / "report.html",
@@ -53,6 +36,28 @@ def run_demo(folder: Path, progress: Progress = silent) -> dict[str, Path]:
     )
     progress("draw the report", 1.0)
     return releases
+
+
+def publish_town(readings: Path, households: Path, mechanism: str, out: Path, progress: Progress = silent) -> None:
+    """Publish the demo's town with one mechanism."""
+    publish(
+        readings=readings,
+        households=households,
+        extent=(DEMO_GRID.x0, DEMO_GRID.y0, DEMO_GRID.x1, DEMO_GRID.y1),
+        grid=(DEMO_GRID.nx, DEMO_GRID.ny),
+        start=DEMO_WINDOW.start,
+        steps=DEMO_WINDOW.steps,
+        bound_step=20,
+        bound_window=192,
+        bound_origin="invented with the town: 1.6 kWh an hour, about three times the mean use",
+        epsilon=EPSILON,
+        mechanism=mechanism,
+        title=f"Invented town, {mechanism}",
+        publisher="gridveil demo",
+        choices="the demo's, before the town was made",
+        out=out,
+        progress=progress,
+    )
 
 
 def _tell(progress: Progress, name: str, stage: str, done: float) -> None:

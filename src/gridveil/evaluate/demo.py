@@ -5,7 +5,6 @@ from __future__ import annotations
 from functools import partial
 from pathlib import Path
 
-from gridveil.evaluate.report import write_report
 from gridveil.evaluate.town import DEMO_GRID, DEMO_WINDOW, demo_town
 from gridveil.mechanisms.base import Progress, silent
 from gridveil.publication import publish
@@ -17,6 +16,8 @@ MECHANISMS = ("stpt", "even")
 
 def run_demo(folder: Path, progress: Progress = silent) -> dict[str, Path]:
     """Make the town, publish it with each mechanism, write the report. Returns where the releases are."""
+    from gridveil.evaluate.report import write_report  # draws, with matplotlib
+
     progress("invent a town", 0.0)
     town = demo_town()
     (folder / "town").mkdir(parents=True)

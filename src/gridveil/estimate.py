@@ -41,6 +41,19 @@ class Replicates:
 
 
 @dataclass(frozen=True)
+class LinearNoise:
+    """The noise of a linear reconstruction: the cube `(x (x) y (x) time) z`, `z` independent Laplace of variance 1.
+
+    Each factor has the shape (length of its axis, any), or is `None` for an identity: independent noise along it. Their
+    product is in Wh.
+    """
+
+    x: Floats | None
+    y: Floats | None
+    time: Floats | None
+
+
+@dataclass(frozen=True)
 class Estimate:
     """A reconstructed cube in Wh, axes (x, y, t), with its error model.
 
@@ -49,5 +62,5 @@ class Estimate:
     """
 
     values: Floats
-    errors: NoisyParts | Replicates
+    errors: NoisyParts | Replicates | LinearNoise
     details: dict[str, Any] = field(default_factory=dict)

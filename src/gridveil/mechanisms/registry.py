@@ -17,11 +17,36 @@ GROUP = "gridveil.mechanisms"
 _BUILT_IN = {
     "stpt": "gridveil.mechanisms.stpt:Stpt",
     "stpt-paper": "gridveil.mechanisms.stpt:Stpt",
-    "identity": "gridveil.mechanisms.identity:Identity",
+    "outer": "gridveil.mechanisms.outer:Outer",
+    "pgm": "gridveil.mechanisms.pgm:Pgm",
     "even": "gridveil.mechanisms.even:Even",
+    "identity": "gridveil.mechanisms.identity:Identity",
+    "fourier": "gridveil.mechanisms.fourier:FourierPerturbation",
+    "fourier-20": "gridveil.mechanisms.fourier:FourierPerturbation",
+    "wavelet": "gridveil.mechanisms.wavelet:WaveletPerturbation",
+    "wavelet-20": "gridveil.mechanisms.wavelet:WaveletPerturbation",
+    "fast": "gridveil.mechanisms.fast:Fast",
+    "ar1": "gridveil.mechanisms.ar1:Ar1",
+    "ug": "gridveil.mechanisms.ug:UniformGrid",
+    "ag": "gridveil.mechanisms.ag:AdaptiveGrid",
+    "granularity": "gridveil.mechanisms.granularity:Granularity",
+    "dpcube": "gridveil.mechanisms.dpcube:DpCube",
+    "htf": "gridveil.mechanisms.htf:Htf",
+    "dawa": "gridveil.mechanisms.dawa:Dawa",
+    "hb": "gridveil.mechanisms.hb:Hb",
+    "privelet": "gridveil.mechanisms.privelet:Privelet",
+    "hdmm": "gridveil.mechanisms.hdmm:Hdmm",
 }
-_PRESETS = {"stpt-paper": "gridveil.mechanisms.stpt:STPT_PAPER"}
-_WORDS = {"stpt-paper": "STPT as the paper describes it, made private: for comparison."}
+_PRESETS = {
+    "stpt-paper": "gridveil.mechanisms.stpt:STPT_PAPER",
+    "fourier-20": "gridveil.mechanisms.fourier:TWENTY",
+    "wavelet-20": "gridveil.mechanisms.wavelet:TWENTY",
+}
+_WORDS = {
+    "stpt-paper": "STPT as the paper describes it, made private: for comparison.",
+    "fourier-20": "Fourier perturbation with the 20 lowest frequencies.",
+    "wavelet-20": "Wavelet perturbation with the 20 coarsest coefficients.",
+}
 
 
 def names() -> list[str]:

@@ -21,6 +21,28 @@ class Measurement:
     scales: NDArray[np.float64]
 
 
+@dataclass(frozen=True)
+class Answers:
+    """Noisy answers of a strategy: `values = (x (x) y (x) t) cube + Laplace(scales)`, Wh, axes (x, y, t).
+
+    The factors are the ones applied, rounded to multiples of a power of two; `None` is an identity.
+    """
+
+    values: NDArray[np.float64]
+    scales: NDArray[np.float64]
+    x: NDArray[np.float64] | None
+    y: NDArray[np.float64] | None
+    t: NDArray[np.float64] | None
+
+
+@dataclass(frozen=True)
+class Deviations:
+    """Noisy sums of absolute deviations, one per label, with the scale of the discrete Laplace noise on each, Wh."""
+
+    values: NDArray[np.float64]
+    scales: NDArray[np.float64]
+
+
 class Sums(Protocol):
     """See `Kernel.sums`."""
 

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 from threading import RLock
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,11 +16,18 @@ from gridveil.errors import BudgetError, UsageError
 from gridveil.privacy.account import MOST_TERMS, ROUNDING, Account, Marks
 from gridveil.privacy.bound import Bound
 from gridveil.privacy.budget import PureDP
-from gridveil.privacy.checks import check_scales, checked_epsilon, relative_scales
-from gridveil.privacy.labels import as_labels, steps_per_label, sum_by_label
-from gridveil.privacy.measure import Measure, Measurement
+from gridveil.privacy.checks import check_scales, checked_epsilon
+from gridveil.privacy.measure import Answers, Deviations, Measure, Measurement
 from gridveil.privacy.noise import ExactLaplace, Noise
+from gridveil.privacy.questions.deviations import ask_deviations
+from gridveil.privacy.questions.question import Kind, Question, Scope, unit_scale
+from gridveil.privacy.questions.strategies import ask_matrix, ask_transform
+from gridveil.privacy.questions.strategy import Factors
+from gridveil.privacy.questions.sums import ask_sums
 from gridveil.privacy.source import Source
+from gridveil.privacy.transforms import Fourier, Haar
+
+Ints = NDArray[np.int64]
 
 Losses = dict[tuple[Window, Bound], NDArray[np.float64]]
 """What every pillar has lost on each window under each bound."""
@@ -30,7 +37,7 @@ Losses = dict[tuple[Window, Bound], NDArray[np.float64]]
 class Record:
     """One measurement, as the label tells it. All of it is public."""
 
-    kind: Literal["sums", "household_totals"]
+    kind: Kind
     answers: int
     epsilon: float
     window: Window
@@ -41,9 +48,9 @@ class Record:
 class Kernel:
     """Holds the source, answers measurements, and refuses those that would overspend.
 
-    Guarantee: everything that leaves through `sums` and `household_totals` together is epsilon-differentially private
-    for adding or removing one household with its whole series in all windows and its place, `epsilon` being the
-    budget. Argument: a household is in one pillar and its contribution to each (window, bound) satisfies the bound,
+    Guarantee: everything that leaves through its five questions together is epsilon-differentially private for
+    adding or removing one household with its whole series in all windows and its place, `epsilon` being the budget.
+    Argument: a household is in one pillar and its contribution to each (window, bound) satisfies the bound,
     so the loss of a transcript is at most the sum over accounts of their knapsack values in that pillar plus the
     fixed charges (see `Account`, `household_totals`). Before each measurement that sum, rounded up, is compared with
     the budget in every pillar; the decision depends on public numbers and earlier answers only. Charging precedes
@@ -96,6 +103,21 @@ class Kernel:
         def sums(labels: ArrayLike, epsilon: float, **options: Any) -> Measurement:  # noqa: ANN401  # as in Sums
             return self.sums(labels, epsilon, **options)
 
+        def matrix(
+            x: ArrayLike | None,
+            y: ArrayLike | None,
+            t: ArrayLike | None,
+            epsilon: float,
+            **options: Any,  # noqa: ANN401  # as in Matrix
+        ) -> Answers:
+            return self.matrix(x, y, t, epsilon, **options)
+
+        def transform(transform: Fourier | Haar, epsilon: float, **options: Any) -> Answers:  # noqa: ANN401  # as in Transform
+            return self.transform(transform, epsilon, **options)
+
+        def deviations(labels: ArrayLike, epsilon: float, **options: Any) -> Deviations:  # noqa: ANN401  # as in DeviationsOf
+            return self.deviations(labels, epsilon, **options)
+
         def household_totals(edges: ArrayLike, epsilon: float, *, window: Window | None = None) -> Measurement:
             return self.household_totals(edges, epsilon, window=window)
 
@@ -106,6 +128,9 @@ class Kernel:
             bound=self._bound,
             epsilon=math.nextafter(float(self._budget.epsilon), 0.0),
             sums=sums,
+            matrix=matrix,
+            transform=transform,
+            deviations=deviations,
             household_totals=household_totals,
             remaining=lambda: self.remaining,
         )
@@ -128,31 +153,61 @@ class Kernel:
         sequential: charge every label by itself, as if a household could be at its worst in all labels at once
             (the paper's Theorem 8). Valid, and never less noise than the joint calculation.
 
-        Guarantee: the scales are `s * relative` with `s` such that this measurement by itself costs `epsilon` in the
-        worst-off pillar: its own knapsack value, or the sum over labels `i` of
-        `max_p min(step * n_i(p), window) / b_i` (`n_i(p)`: steps of pillar `p` in label `i`) if `sequential`. The joint
-        loss of all measurements is what counts against the budget.
+        Guarantee: see `ask_sums`. The joint loss of all measurements is what counts against the budget.
         """
-        window, bound, epsilon = window or self._window, self._bound_of(window, bound), checked_epsilon(epsilon)
-        grid = self._source.grid
-        marks = as_labels(labels, (grid.nx, grid.ny, window.steps))
-        ratios = relative_scales(relative, marks)
-        if sequential:
-            most = steps_per_label(marks, window.steps, len(ratios)).max(axis=(0, 1))
-            step = min(bound.step, bound.window)  # their product with steps then fits int64
-            own = float((np.minimum(step * most, bound.window) / ratios).sum())
-        else:
-            own = float(Account(window, bound).loss_with(marks, 1 / ratios).max())
-        scales = ratios * (own * (1 + 3 * ROUNDING) / epsilon)
-        check_scales(scales)
-        with self._one_at_a_time:
-            if sequential:
-                self._charge(fixed=epsilon)
-            else:
-                self._charge_sums(window, bound, marks, 1 / scales)
-            self._records.append(Record("sums", len(scales), epsilon, window, bound))
-            true = sum_by_label(self._cube(window, bound), marks, len(scales))
-            return Measurement(self._noise.add(true, scales), scales)
+        question = ask_sums(
+            self._scope(window, bound), labels, checked_epsilon(epsilon), relative=relative, sequential=sequential
+        )
+        return Measurement(self._answer(question), question.scales)
+
+    def matrix(
+        self,
+        x: ArrayLike | None,
+        y: ArrayLike | None,
+        t: ArrayLike | None,
+        epsilon: float,
+        *,
+        window: Window | None = None,
+        bound: Bound | None = None,
+    ) -> Answers:
+        """Measure the strategy `x (x) y (x) t` of the cube, with equal noise on all answers that costs `epsilon`.
+
+        x, y, t: a matrix for each axis (row, place), or `None` for an identity. Their entries are rounded to multiples
+        of a power of two that public numbers give; what was applied comes back with the answers.
+
+        Guarantee: see `ask_matrix`.
+        """
+        question, factors = ask_matrix(self._scope(window, bound), x, y, t, checked_epsilon(epsilon))
+        return self._answer_strategy(question, factors)
+
+    def transform(
+        self,
+        transform: Fourier | Haar,
+        epsilon: float,
+        *,
+        x: ArrayLike | None = None,
+        y: ArrayLike | None = None,
+        window: Window | None = None,
+        bound: Bound | None = None,
+    ) -> Answers:
+        """Measure a transform of every pillar's time series, with noise that costs `epsilon`.
+
+        x, y: matrices across space, as in `matrix`.
+
+        Guarantee: see `ask_transform`.
+        """
+        question, factors = ask_transform(self._scope(window, bound), transform, x, y, checked_epsilon(epsilon))
+        return self._answer_strategy(question, factors)
+
+    def deviations(
+        self, labels: ArrayLike, epsilon: float, *, window: Window | None = None, bound: Bound | None = None
+    ) -> Deviations:
+        """Measure how unevenly the cube is spread in each label: `sum |value - mean of the label|`, Wh.
+
+        Guarantee: see `ask_deviations`.
+        """
+        question, sizes = ask_deviations(self._scope(window, bound), labels, checked_epsilon(epsilon))
+        return Deviations(self._answer(question) / sizes, question.scales / sizes)
 
     def household_totals(self, edges: ArrayLike, epsilon: float, *, window: Window | None = None) -> Measurement:
         """Measure how many households have a window total in each bin, with noise that costs `epsilon`.
@@ -168,13 +223,37 @@ class Kernel:
         if bins.ndim != 1 or not len(bins) or (np.diff(bins) <= 0).any():
             msg = "edges must be a list of increasing whole numbers of Wh"
             raise UsageError(msg)
-        scales = np.full(len(bins), (1 + 3 * ROUNDING) / epsilon)
+        scales = np.full(len(bins), unit_scale(1.0, epsilon))
         check_scales(scales)
         with self._one_at_a_time:
             self._charge(fixed=epsilon)
             self._records.append(Record("household_totals", len(bins), epsilon, window, None))
             true = self._source.count_totals(window, self._bound.step, bins)
             return Measurement(self._noise.add(true, scales), scales)
+
+    def _answer(self, question: Question) -> Ints:
+        """Charge for a question, then answer it."""
+        check_scales(question.scales)
+        scope = question.scope
+        with self._one_at_a_time:
+            if question.weights is None:
+                self._charge(fixed=question.epsilon)
+            else:
+                self._charge_weights(scope.window, scope.bound, *question.weights)
+            answers = int(question.scales.size)
+            self._records.append(Record(question.kind, answers, question.epsilon, scope.window, scope.bound))
+            return self._noise.add(question.exact(self._cube(scope.window, scope.bound)), question.scales)
+
+    def _answer_strategy(self, question: Question, factors: Factors) -> Answers:
+        """Answer a strategy, and return from its integers to Wh."""
+        unit = 2.0 ** -sum(factor.bits for factor in factors if factor)
+        values = self._answer(question).astype(np.float64)
+        x, y, t = (factor.matrix if factor else None for factor in factors)
+        return Answers(values * unit, question.scales * unit, x, y, t)
+
+    def _scope(self, window: Window | None, bound: Bound | None) -> Scope:
+        of = window or self._window
+        return Scope(of, self._bound_of(window, bound), (self._source.grid.nx, self._source.grid.ny, of.steps))
 
     def _bound_of(self, window: Window | None, bound: Bound | None) -> Bound:
         if bound is not None:
@@ -188,7 +267,7 @@ class Kernel:
             self._cubes[window, bound] = self._source.bounded_cube(window, bound)
         return self._cubes[window, bound]
 
-    def _charge_sums(self, window: Window, bound: Bound, marks: Marks, weight: NDArray[np.float64]) -> None:
+    def _charge_weights(self, window: Window, bound: Bound, marks: Marks, weight: NDArray[np.float64]) -> None:
         """Add the weights of a measurement to its account, or refuse it and change nothing."""
         account = self._accounts.get((window, bound)) or Account(window, bound)
         losses = {**self._losses, (window, bound): account.loss_with(marks, weight)}

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from gridveil.cube import Grid, Window
 from gridveil.privacy.bound import Bound
+from gridveil.privacy.transforms import Fourier, Haar
 
 
 @dataclass(frozen=True)
@@ -59,6 +60,47 @@ class Sums(Protocol):
         """Noisy sums of the cube over labels."""
 
 
+class Matrix(Protocol):
+    """See `Kernel.matrix`."""
+
+    def __call__(
+        self,
+        x: ArrayLike | None,
+        y: ArrayLike | None,
+        t: ArrayLike | None,
+        epsilon: float,
+        *,
+        window: Window | None = None,
+        bound: Bound | None = None,
+    ) -> Answers:
+        """Noisy answers of a strategy."""
+
+
+class Transform(Protocol):
+    """See `Kernel.transform`."""
+
+    def __call__(
+        self,
+        transform: Fourier | Haar,
+        epsilon: float,
+        *,
+        x: ArrayLike | None = None,
+        y: ArrayLike | None = None,
+        window: Window | None = None,
+        bound: Bound | None = None,
+    ) -> Answers:
+        """Noisy coefficients of every pillar."""
+
+
+class DeviationsOf(Protocol):
+    """See `Kernel.deviations`."""
+
+    def __call__(
+        self, labels: ArrayLike, epsilon: float, *, window: Window | None = None, bound: Bound | None = None
+    ) -> Deviations:
+        """Noisy sums of absolute deviations from each label's mean."""
+
+
 class HouseholdTotals(Protocol):
     """See `Kernel.household_totals`."""
 
@@ -79,5 +121,8 @@ class Measure:
     bound: Bound
     epsilon: float
     sums: Sums
+    matrix: Matrix
+    transform: Transform
+    deviations: DeviationsOf
     household_totals: HouseholdTotals
     remaining: Callable[[], float]

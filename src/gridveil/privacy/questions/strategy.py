@@ -1,0 +1,123 @@
+"""Strategies with real entries, rounded to integers so that the kernel applies them exactly."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import reduce
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from gridveil.errors import UsageError
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+LARGEST_ANSWER = 2**62
+MOST_BITS = 30
+"""Of all factors together: finer rounding would gain nothing, and take int64 to its limits."""
+BITS_OF_NOISE = 48
+"""Noise of a larger scale than two to this power is left to coarser rounding (see `LARGEST_SCALE`)."""
+
+
+@dataclass(frozen=True)
+class Factor:
+    """What a strategy does along one axis: integer `rows` (row, place), standing for `rows / 2**bits`."""
+
+    rows: Ints
+    bits: int
+
+    @property
+    def matrix(self) -> Floats:
+        """The matrix that is applied."""
+        return self.rows / 2.0**self.bits
+
+
+Matrices = tuple[Floats | None, Floats | None, Floats | None]
+"""Of a strategy along x, y and t; `None` is an identity."""
+Factors = tuple[Factor | None, Factor | None, Factor | None]
+
+
+def checked_matrix(matrix: ArrayLike, length: int) -> Floats:
+    """Return a strategy's factor for an axis of this length, or refuse it."""
+    given = np.array(matrix, dtype=np.float64)  # a copy: what is charged for is what is applied
+    if given.ndim != 2 or not given.size or given.shape[1] != length:  # noqa: PLR2004  # a matrix
+        msg = f"a strategy for an axis of {length} needs a matrix with {length} columns, not one of shape {given.shape}"
+        raise UsageError(msg)
+    if not (np.isfinite(given).all() and (np.abs(given) <= 2.0**MOST_BITS).all() and given.any()):
+        msg = f"a strategy's entries must be finite, not all zero, and at most 2**{MOST_BITS}"
+        raise UsageError(msg)
+    return given
+
+
+def round_all(matrices: Matrices, scale: float) -> Factors:
+    """Round a strategy's factors, to be measured with noise of about `scale` Wh."""
+    bits = rounding_bits(matrices, scale)
+    x, y, t = (None if matrix is None else rounded(matrix, bits) for matrix in matrices)
+    return x, y, t
+
+
+def rounding_bits(matrices: Matrices, scale: float) -> int:
+    """Return how many bits after the point to keep in each factor that is not whole, if the noise is to be `scale` Wh.
+
+    Uses public numbers only. Whole factors need none.
+    """
+    fractional = sum(matrix is not None and not is_whole(matrix) for matrix in matrices)
+    if not fractional:
+        return 0
+    room = BITS_OF_NOISE - math.ceil(math.log2(scale))
+    return max(0, min(MOST_BITS, room) // fractional)
+
+
+def rounded(matrix: Floats, bits: int) -> Factor:
+    """Round a factor to multiples of `2**-bits`.
+
+    >>> rounded(np.array([[0.3, 1.0]]), 2).rows
+    array([[1, 4]])
+    """
+    bits = 0 if is_whole(matrix) else bits
+    return Factor(np.rint(matrix * 2.0**bits).astype(np.int64), bits)
+
+
+def is_whole(matrix: Floats) -> bool:
+    """Return whether all entries are whole numbers."""
+    return bool((matrix == np.rint(matrix)).all())
+
+
+def factors_of(x: ArrayLike | None, y: ArrayLike | None, t: ArrayLike | None, shape: tuple[int, ...]) -> Matrices:
+    """Return a strategy's matrices, checked; `None` is an identity."""
+    given = zip((x, y, t), shape, strict=True)
+    fx, fy, ft = (None if matrix is None else checked_matrix(matrix, length) for matrix, length in given)
+    return fx, fy, ft
+
+
+def column_sums(matrices: Matrices) -> Floats:
+    """Return how often a Wh in each cell and step is counted, axes (x, y, t); of length 1 along an identity."""
+    x, y, t = (np.ones(1) if matrix is None else np.abs(matrix).sum(axis=0) for matrix in matrices)
+    return np.asarray(np.einsum("i,j,k->ijk", x, y, t), dtype=np.float64)
+
+
+def whole(factors: Factors) -> Matrices:
+    """Return the factors' integers as matrices: what is applied, in units of the rounding."""
+    x, y, t = (None if factor is None else factor.rows.astype(np.float64) for factor in factors)
+    return x, y, t
+
+
+def apply_exactly(cube: Ints, factors: Factors) -> Ints:
+    """Return `(x (x) y (x) t) cube` in integers, cut off at +-2**62.
+
+    Guarantee: exact but for the cut-off, and that moves each answer by no more than the exact one moves, so that
+    sensitivities hold. Where int64 might overflow, Python's integers take over.
+    """
+    present = [factor for factor in factors if factor is not None]
+    largest = reduce(lambda product, factor: product * int(np.abs(factor.rows).max()), present, 1)
+    wide = largest * int(cube.sum(dtype=np.float64) + 1) >= LARGEST_ANSWER // 2
+    answers = cube.astype(object) if wide else cube
+    for axis, factor in enumerate(factors):
+        if factor is not None:
+            rows = factor.rows.astype(object) if wide else factor.rows
+            answers = np.moveaxis(np.tensordot(rows, answers, axes=(1, axis)), 0, axis)
+    if wide:
+        answers = np.clip(answers, -LARGEST_ANSWER, LARGEST_ANSWER)
+    return np.ascontiguousarray(answers, dtype=np.int64)

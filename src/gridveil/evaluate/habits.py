@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
-from gridveil.estimate import Floats
+from gridveil.cube import Window
+from gridveil.estimate import Floats, Ints
 
 BASE = 0.5
 """What runs day and night, as a share of an average household's power."""
@@ -23,6 +25,9 @@ WEEKEND_LIE_IN = 1.5
 
 WEEKEND_AT_HOME = 1.6
 """By which factor daytime use is higher at the weekend."""
+
+TIMING_HOURS = 1.0
+"""Standard deviation of how much earlier or later than others of its kind a household lives."""
 
 
 class Peak(NamedTuple):
@@ -59,6 +64,20 @@ LATE_RISERS = Habits(morning=Peak(9, 1.8, 0.4), day=Peak(14, 3, 0.3), evening=Pe
 def spikes(shape: tuple[int, ...], rng: np.random.Generator) -> Floats:
     """Draw how far each reading is from its expected value, as a factor of mean 1."""
     return (1 - SPIKY) + SPIKY * rng.gamma(SPIKE_SHAPE, 1 / SPIKE_SHAPE, shape)
+
+
+def rhythms(habits: Sequence[Habits], kind: Ints, window: Window, rng: np.random.Generator) -> Floats:
+    """Return the expected power of each household and step, as a factor on its level; `kind` says whose habits."""
+    middles = [time + window.step / 2 for time in window.times()]
+    hour = np.array([time.hour + time.minute / 60 for time in middles])
+    weekend = np.array([time.weekday() >= 5 for time in middles])  # noqa: PLR2004 -- 5 is Saturday
+    late = rng.normal(0, TIMING_HOURS, kind.size)
+    factor = np.empty((kind.size, window.steps))
+    for number, habit in enumerate(habits):
+        here = kind == number
+        own_hour = hour - late[here, None]
+        factor[here] = np.where(weekend, habit.power(own_hour, weekend=True), habit.power(own_hour, weekend=False))
+    return factor
 
 
 def _bump(hour: Floats, peak: Peak) -> Floats:

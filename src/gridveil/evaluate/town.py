@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 from gridveil.cube import Grid, Window
 from gridveil.errors import UsageError
 from gridveil.estimate import Floats, Ints
-from gridveil.evaluate.habits import spikes
+from gridveil.evaluate.habits import rhythms, spikes
 from gridveil.evaluate.townscape import DISTRICTS, place_homes
 
 MEAN_POWER = 0.5
@@ -24,9 +24,6 @@ LEVEL_SIGMA = 0.73
 
 MAIN_FUSE = 23.0
 """kW that no household can exceed: 100 A at 230 V."""
-
-TIMING_HOURS = 1.0
-"""Standard deviation of how much earlier or later than its district a household lives."""
 
 DEMO_GRID = Grid(0, 0, 8000, 8000, nx=32, ny=32)
 DEMO_WINDOW = Window(datetime(2013, 2, 4, tzinfo=UTC), timedelta(hours=1), 120)
@@ -80,7 +77,8 @@ def make_town(households: int = 5000, *, grid: Grid, window: Window, seed: int =
     """Invent a town on the grid's extent. The same arguments give the same town."""
     rng = np.random.default_rng(seed)
     u, v, district = place_homes(households, rng)
-    power = _levels(district, rng)[:, None] * _rhythms(district, window, rng)
+    levels = _levels(district, rng)
+    power = levels[:, None] * rhythms([d.habits for d in DISTRICTS], district, window, rng)
     power = np.minimum(power * spikes(power.shape, rng), MAIN_FUSE)
     hours = window.step / timedelta(hours=1)
     return Town(
@@ -104,19 +102,3 @@ def _levels(district: Ints, rng: np.random.Generator) -> Floats:
     level = np.array([d.level for d in DISTRICTS])
     level /= level @ [d.share for d in DISTRICTS]
     return MEAN_POWER * level[district] * rng.lognormal(-(LEVEL_SIGMA**2) / 2, LEVEL_SIGMA, district.size)
-
-
-def _rhythms(district: Ints, window: Window, rng: np.random.Generator) -> Floats:
-    """Return the expected power of each household and step, as a factor on its level."""
-    middles = [time + window.step / 2 for time in window.times()]
-    hour = np.array([time.hour + time.minute / 60 for time in middles])
-    weekend = np.array([time.weekday() >= 5 for time in middles])  # noqa: PLR2004 -- 5 is Saturday
-    late = rng.normal(0, TIMING_HOURS, district.size)
-    factor = np.empty((district.size, window.steps))
-    for number, place in enumerate(DISTRICTS):
-        here = district == number
-        own_hour = hour - late[here, None]
-        factor[here] = np.where(
-            weekend, place.habits.power(own_hour, weekend=True), place.habits.power(own_hour, weekend=False)
-        )
-    return factor

@@ -6,8 +6,8 @@ import typer
 
 
 def run() -> None:
-    """List the mechanisms with their parameters (set one with --set NAME=VALUE)."""
-    from gridveil.mechanisms.registry import defaults, names, summary
+    """List the mechanisms with their parameters (set one with --set NAME=VALUE), then methods for comparison only."""
+    from gridveil.mechanisms.registry import COMPARISON_ONLY, defaults, names, summary
 
     for name in names():
         typer.secho(name, bold=True)
@@ -15,3 +15,8 @@ def run() -> None:
         parameters = ", ".join(f"{key}={value}" for key, value in defaults(name).items())
         if parameters:
             typer.echo(f"  {parameters}")
+    typer.echo("\nFor comparison only (`gridveil compare`); a publication with one of these is refused:\n")
+    for name, words in COMPARISON_ONLY.items():
+        typer.secho(name, bold=True)
+        typer.echo(f"  {words.summary}")
+        typer.echo(f"  promise: {words.promise}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import fields
 from importlib import import_module
 from importlib.metadata import entry_points
-from typing import Any
+from typing import Any, NamedTuple
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -49,9 +49,32 @@ _WORDS = {
 }
 
 
+class ComparisonOnly(NamedTuple):
+    """Words on a method that may be compared with and never published: what it does, and what it promises."""
+
+    summary: str
+    promise: str
+
+
+_EXACT = "no guarantee: it publishes exact sums, and two of them can reveal one household's whole curve"
+COMPARISON_ONLY = {
+    "count-rule": ComparisonOnly("Exact sums of cells with 15 households or more, none above 15 % of the use.", _EXACT),
+    "count-rule-5": ComparisonOnly("Exact sums of cells with 5 households or more.", _EXACT),
+    "markov-quilt": ComparisonOnly(
+        "Pufferfish's Markov quilt mechanism: noise on every cell and step, by how fast a Markov model forgets.",
+        "single readings, and only if a Markov model holds: weaker than the protection of whole households",
+    ),
+    "stpt-leaky": ComparisonOnly(
+        "STPT as its authors' code runs it.", "no guarantee: its partition is computed from the raw readings"
+    ),
+}
+"""These look at true values or promise less than the others. They have no class here: the evaluation runs them."""
+
+
 def names() -> list[str]:
-    """Return the names of all mechanisms, ours first."""
-    return [*_BUILT_IN, *sorted(entry.name for entry in entry_points(group=GROUP) if entry.name not in _BUILT_IN)]
+    """Return the names of all mechanisms that may be published with, ours first."""
+    ours = {*_BUILT_IN, *COMPARISON_ONLY}
+    return [*_BUILT_IN, *sorted(entry.name for entry in entry_points(group=GROUP) if entry.name not in ours)]
 
 
 def summary(name: str) -> str:
@@ -98,6 +121,13 @@ def train_steps(mechanism: Mechanism) -> int:
 def _class(name: str) -> Any:  # noqa: ANN401  # a dataclass that is a Mechanism; Python has no type for both
     if name in _BUILT_IN:
         return _load(_BUILT_IN[name])
+    if name in COMPARISON_ONLY:
+        promise = COMPARISON_ONLY[name].promise
+        msg = (
+            f"{name} is for comparisons only and cannot be published ({promise}):"
+            " see how it does beside the others with `gridveil compare`"
+        )
+        raise UsageError(msg)
     for entry in entry_points(group=GROUP):
         if entry.name == name:
             return entry.load()

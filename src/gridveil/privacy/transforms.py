@@ -112,8 +112,9 @@ class Haar:
         if bits:
             msg = "Haar coefficients are whole numbers; there is nothing to round"
             raise UsageError(msg)
-        full = min(bound.window // bound.step, steps)
-        rest = bound.window - full * bound.step if full < steps else 0
+        step = min(bound.step, bound.window)  # their product with steps then fits int64
+        full = min(bound.window // step, steps)
+        rest = bound.window - full * step if full < steps else 0
         weights = 1 / self.relative(steps)
         nodes = _padded(steps)
         best = np.full((nodes, 2, 2), -np.inf)  # (node, has the rest, full steps)
@@ -125,8 +126,8 @@ class Haar:
             own = np.zeros(nodes)
             some = weights[nodes : 2 * nodes]  # row `nodes` is the first of this level
             own[: len(some)] = some
-            best = _join(best[0::2], best[1::2], own, bound.step, rest)[..., : full + 1]
-        held = bound.step * np.arange(best.shape[2])
+            best = _join(best[0::2], best[1::2], own, step, rest)[..., : full + 1]
+        held = step * np.arange(best.shape[2])
         totals = np.stack([held, held + rest]) * weights[0]
         return float((best[0] + totals).max())
 

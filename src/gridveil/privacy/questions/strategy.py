@@ -77,7 +77,11 @@ def rounded(matrix: Floats, bits: int) -> Factor:
     array([[1, 4]])
     """
     bits = 0 if is_whole(matrix) else bits
-    return Factor(np.rint(matrix * 2.0**bits).astype(np.int64), bits)
+    rows = np.rint(matrix * 2.0**bits).astype(np.int64)
+    if not rows.any():
+        msg = f"a strategy's entries of at most {np.abs(matrix).max():.3g} vanish when rounded: scale the matrix up"
+        raise UsageError(msg)
+    return Factor(rows, bits)
 
 
 def is_whole(matrix: Floats) -> bool:

@@ -1,0 +1,42 @@
+"""A new folder that is there whole, or not at all."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from gridveil.errors import UsageError
+
+
+@contextmanager
+def new_folder(path: Path) -> Iterator[Path]:
+    """Give a folder to write to; it gets its name when all is on disk, and on a failure nothing is left.
+
+    It stays readable by its owner only: readings of households are for nobody else.
+    """
+    if os.path.lexists(path):
+        msg = f"{path}: already there, and never overwritten; give another --out"
+        raise UsageError(msg)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    aside = Path(tempfile.mkdtemp(prefix=".gridveil-", dir=path.parent))
+    try:
+        yield aside
+        for file in (*aside.iterdir(), aside):
+            _sync(file)
+        aside.rename(path)
+    except BaseException:
+        shutil.rmtree(aside, ignore_errors=True)
+        raise
+    _sync(path.parent)
+
+
+def _sync(path: Path) -> None:
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

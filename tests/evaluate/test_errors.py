@@ -1,33 +1,11 @@
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gridveil.evaluate.errors import QUERIES, WORKLOADS, draw_workload, mre, range_sums, wape
+from gridveil.evaluate.errors import bias, mae, mre, mre_authors, mre_floor, range_sums, wape
+from gridveil.evaluate.workloads import draw_workload
 
 shapes = st.tuples(st.integers(1, 12), st.integers(1, 12), st.integers(1, 15))
-
-
-@given(name=st.sampled_from(list(WORKLOADS)), shape=shapes, seed=st.integers(0, 2**32))
-def test_queries_stay_inside_the_cube(name: str, shape: tuple[int, int, int], seed: int) -> None:
-    ranges = draw_workload(name, shape, seed)
-    first, past = ranges[:, 0::2], ranges[:, 1::2]
-    assert ranges.shape == (QUERIES, 6)
-    assert ranges.dtype == np.int64
-    assert (first >= 0).all()
-    assert (first < past).all()
-    assert (past <= shape).all()
-
-
-@pytest.mark.parametrize(("name", "sides"), [("1x1x1", (1, 1, 1)), ("10x10x10", (4, 10, 10)), ("random", None)])
-def test_queries_have_the_workloads_sides_cut_to_the_cube(name: str, sides: tuple[int, int, int] | None) -> None:
-    ranges = draw_workload(name, (4, 32, 120))
-    drawn = ranges[:, 1::2] - ranges[:, 0::2]
-    if sides:
-        assert (drawn == sides).all()
-    else:
-        assert set(drawn[:, 0]) == {1, 2, 3, 4}
-        assert len(set(drawn[:, 2])) > 60
 
 
 @given(shape=shapes, seed=st.integers(0, 2**32))
@@ -60,3 +38,22 @@ def test_wape_by_hand() -> None:
     # Errors of 2, 1 and 3 on a truth of 30.
     assert wape(np.array([10.0, 20.0, 0.0]), np.array([12.0, 19.0, 3.0])) == 20
     assert np.isnan(wape(np.zeros(2), np.ones(2)))
+
+
+def test_a_floor_keeps_small_truths_in_and_tame() -> None:
+    # 2 of 10, 0.1 of a floor of 1, 0.3 of a floor of 1; with a floor of 20: 2, 0.1 and 0.3 of 20.
+    truth, answers = np.array([10.0, 0.5, 0.0]), np.array([12.0, 0.6, 0.3])
+    assert np.isclose(mre_floor(truth, answers), 20)
+    assert np.isclose(mre_floor(truth, answers, floor=20), 4)
+
+
+def test_the_authors_divide_by_20_where_nothing_was_used() -> None:
+    # 20 %, 5 %, and 7 of 20.
+    assert mre_authors(np.array([10.0, 20.0, 0.0]), np.array([12.0, 19.0, 7.0])) == (20, 1)
+
+
+def test_mae_has_no_sign_and_bias_has_one() -> None:
+    truth, answers = np.array([10.0, 20.0]), np.array([8.0, 19.0])
+    assert mae(truth, answers) == 1.5
+    assert bias(truth, answers) == -1.5
+    assert bias(answers, truth) == 1.5

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 import gridveil
-from gridveil.cli import check, demo, info, mechanisms, plan, publish, query
+from gridveil.cli import check, compare, convert, demo, info, mechanisms, plan, publish, query
 from gridveil.errors import GridveilError
 
 INTERRUPTED = 130
@@ -20,7 +20,7 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-for command in (demo, check, plan, publish, query, info, mechanisms):
+for command in (demo, convert, check, plan, publish, query, info, compare, mechanisms):
     app.command(command.__name__.rpartition(".")[2])(command.run)
 
 

@@ -50,14 +50,15 @@ Out = Annotated[Path | None, typer.Option(help="The release: a new folder")]
 _OF_READINGS = ("timezone", "timestamps", "unit", "interval")
 
 
-def spec_from(source: str | None, parameters: list[str] | None, flags: dict[str, Any]) -> Spec:
-    """Return the spec: what the TOML file says, overridden by flags that were given."""
+def spec_from(source: str | None, parameters: list[str] | None, flags: dict[str, Any], spec: str | None = None) -> Spec:
+    """Return the spec: what the TOML file says (`source` or `spec`), overridden by flags that were given."""
     from gridveil.spec import make_spec, read_spec
 
     is_spec = source is not None and source.endswith(".toml")
-    settings = read_spec(Path(source)) if source is not None and is_spec else {}
+    file = source if is_spec else spec
+    settings = read_spec(Path(file)) if file is not None else {}
     if source is not None and not is_spec:
-        settings["readings"] = _table(source)
+        settings["readings"] = {**_group(settings, "readings"), **_table(source)}
         _check_named(settings["readings"]["path"])
     given = {name: value for name, value in flags.items() if value is not None and value is not False}
     if "households" in given:

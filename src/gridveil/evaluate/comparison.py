@@ -11,7 +11,8 @@ import numpy as np
 
 from gridveil.cube import Grid, Window
 from gridveil.estimate import Floats
-from gridveil.evaluate.errors import WORKLOADS, RelativeError, draw_workload, mre, range_sums, wape
+from gridveil.evaluate.errors import RelativeError, mre, range_sums, wape
+from gridveil.evaluate.workloads import WORKLOADS, draw_workload
 from gridveil.release.open import Release
 
 

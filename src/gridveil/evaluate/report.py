@@ -15,17 +15,17 @@ from gridveil.estimate import Floats
 from gridveil.evaluate.axis import short
 from gridveil.evaluate.chart import line_chart
 from gridveil.evaluate.comparison import Comparison, Curve, Place, Score, in_words
-from gridveil.evaluate.errors import QUERIES
 from gridveil.evaluate.hero import draw_hero
 from gridveil.evaluate.maps import Scale, bar_uri, map_uri
+from gridveil.evaluate.workloads import QUERIES
 from gridveil.release import wording
 from gridveil.release.label import BoundFacts, Label
 from gridveil.release.open import Release
 
 WORKLOADS_IN_WORDS = {
     "random": ("any region, any time", "random shape and size"),
-    "1x1x1": ("one cell, one step", "1x1x1"),
-    "10x10x10": ("10 by 10 cells, 10 steps", "10x10x10"),
+    "small": ("one cell, one step", "1x1x1"),
+    "large": ("10 by 10 cells, 10 steps", "10x10x10"),
 }
 
 

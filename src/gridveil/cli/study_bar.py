@@ -1,0 +1,56 @@
+"""The progress of a study: how many trials are done, how fast, and for how long it will go on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    ProgressColumn,
+    Task,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
+from rich.text import Text
+
+from gridveil.cli import show
+
+STEADY = 60.0
+"""Seconds of work that the rate is taken over: trials differ much in length."""
+
+
+class _Rate(ProgressColumn):
+    """Trials per minute."""
+
+    def render(self, task: Task) -> Text:
+        """Return the rate, once there is one."""
+        return Text("" if task.speed is None else f"{60 * task.speed:,.0f}/min")
+
+
+@contextmanager
+def study_bar(name: str) -> Iterator[Callable[[int, int], None]]:
+    """Show a bar on standard error, and give what tells it how many trials are done of how many."""
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        _Rate(),
+        TimeElapsedColumn(),
+        TextColumn("left:"),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=show.operator, speed_estimate_period=STEADY) as progress:
+        task = progress.add_task(f"{name}: read the tables", total=None)
+
+        def tell(done: int, total: int) -> None:
+            # What an earlier run has done is no measure of this one's speed.
+            if progress.tasks[0].total is None:
+                progress.reset(task, total=total, completed=done, description=f"{name}: trials")
+            else:
+                progress.update(task, completed=done)
+
+        yield tell

@@ -1,0 +1,148 @@
+"""A comparison as a picture: error against epsilon, a panel for each workload, the best few methods in colour."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
+
+from gridveil.estimate import Floats
+from gridveil.evaluate.axis import short
+from gridveil.evaluate.scoring import Record
+from gridveil.evaluate.summary import Case, Spread, ranking, summarise
+from gridveil.mechanisms.registry import COMPARISON_ONLY
+
+COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#8a6d00")
+"""Of the best methods, best first; told apart by the colour-blind, and dark enough to read as text."""
+
+INK, QUIET, GREY, LINE = "#1a1a1a", "#666666", "#b5b5b5", "#e6e6e6"
+LABEL_POINTS = 7.5
+LINE_HEIGHT = 1.3
+PANEL_WIDTH = 4.6
+STAMP = "NOT PRIVATE: computed from true values"
+
+
+class Curve(NamedTuple):
+    """A method's mean error at each epsilon."""
+
+    name: str
+    epsilons: Floats
+    errors: Floats
+
+
+def draw_comparison(records: Sequence[Record], title: str, bound: str = "own") -> Figure:
+    """Draw WAPE against the raw truth, under each method's own bound; dotted: methods that promise less."""
+    spreads = {case: spread for case, spread in summarise(records).items() if case.bound == bound}
+    colours = dict(zip(ranking(spreads), COLOURS, strict=False))
+    workloads = list(dict.fromkeys(record["workload"] for record in records))
+    methods = len({case.mechanism for case in spreads})
+    height = max(4.5, methods * LABEL_POINTS * LINE_HEIGHT / 72 + 1.6)
+    figure = Figure(figsize=(PANEL_WIDTH * len(workloads), height), dpi=150, facecolor="white")
+    top, left = 1 - 0.95 / height, 0.55 / (PANEL_WIDTH * len(workloads))
+    grid = figure.add_gridspec(
+        1, len(workloads), left=left, right=1 - 1.8 * left, top=top, bottom=0.55 / height, wspace=0.42
+    )
+    figure.text(left, 1 - 0.32 / height, title, color=INK, size=13, weight="bold")
+    words = f"error (WAPE, %, raw truth, mean over repeats) against epsilon; each method under its {bound} bound"
+    figure.text(left, 1 - 0.55 / height, words, color=QUIET, size=9)
+    figure.text(1 - left, 1 - 0.32 / height, STAMP, color="#b00020", size=11, weight="bold", ha="right")
+    for number, workload in enumerate(workloads):
+        axes = figure.add_subplot(grid[0, number])
+        axes.set_title(workload, color=INK, size=11, loc="left")
+        _draw_panel(axes, _curves(spreads, workload), colours)
+    return figure
+
+
+def as_png(figure: Figure) -> bytes:
+    """Return a figure as the bytes of a PNG file."""
+    held = io.BytesIO()
+    figure.savefig(held, format="png")
+    return held.getvalue()
+
+
+def _curves(spreads: dict[Case, Spread], workload: str) -> list[Curve]:
+    found: dict[str, list[tuple[float, float]]] = {}
+    for case, spread in spreads.items():
+        if case.workload == workload and spread.mean > 0:
+            found.setdefault(case.mechanism, []).append((case.epsilon, spread.mean))
+    return [Curve(name, *np.array(sorted(points)).T) for name, points in found.items()]
+
+
+def _draw_panel(axes: Axes, curves: list[Curve], colours: dict[str, str]) -> None:
+    axes.set_xscale("log")
+    axes.set_yscale("log")
+    for curve in curves:
+        colour = colours.get(curve.name, GREY)
+        axes.plot(
+            curve.epsilons,
+            curve.errors,
+            color=colour,
+            linewidth=2.2 if curve.name in colours else 1,
+            linestyle=":" if curve.name in COMPARISON_ONLY else "-",
+            marker="o",
+            markersize=4 if curve.name in colours else 2,
+            zorder=3 if curve.name in colours else 2,
+        )
+    epsilons = sorted({float(epsilon) for curve in curves for epsilon in curve.epsilons})
+    axes.set_xticks(epsilons, [f"{epsilon:g}" for epsilon in epsilons])
+    axes.xaxis.set_minor_locator(NullLocator())
+    axes.yaxis.set_major_locator(LogLocator(subs=(1.0,)))
+    axes.yaxis.set_minor_locator(NullLocator())
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: short(value)))
+    axes.set_xlabel("epsilon", color=QUIET, size=9)
+    axes.tick_params(colors=QUIET, length=0, labelsize=8)
+    axes.grid(axis="y", color=LINE)
+    axes.spines[:].set_visible(False)
+    _label(axes, curves, colours)
+
+
+def _label(axes: Axes, curves: list[Curve], colours: dict[str, str]) -> None:
+    """Write each name at the end of its line, moved up or down until none covers another."""
+    curves = sorted(curves, key=lambda curve: float(curve.errors[-1]))
+    if not curves:
+        return
+    pixels = axes.transData.transform([(curve.epsilons[-1], curve.errors[-1]) for curve in curves])
+    dots = axes.figure.dpi / 72  # of one point
+    height = axes.bbox.height
+    wanted = pixels[:, 1] - axes.bbox.y0
+    at = spaced(wanted, LABEL_POINTS * LINE_HEIGHT * dots)
+    at += np.clip(0, -at.min(), None) - np.clip(at.max() - height, 0, None)
+    for curve, y, end in zip(curves, at, wanted, strict=True):
+        colour = colours.get(curve.name, QUIET)
+        axes.annotate(
+            curve.name,
+            xy=(1.0, end / height),
+            xycoords="axes fraction",
+            xytext=(1.09, y / height),
+            textcoords="axes fraction",
+            color=colour,
+            size=LABEL_POINTS,
+            weight="bold" if curve.name in colours else "normal",
+            style="italic" if curve.name in COMPARISON_ONLY else "normal",
+            va="center",
+            annotation_clip=False,
+            arrowprops={"arrowstyle": "-", "color": colours.get(curve.name, GREY), "linewidth": 0.5, "shrinkB": 0},
+        )
+
+
+def spaced(wanted: Floats, gap: float) -> Floats:
+    """Return ascending positions at least `gap` apart, as near to the wanted ascending ones as can be.
+
+    Least squares: take the gaps out, replace what is then out of order by its mean, put them back in.
+
+    >>> spaced(np.array([0.0, 1.0, 10.0]), 3.0)
+    array([-1.,  2., 10.])
+    """
+    gaps = gap * np.arange(len(wanted))
+    blocks: list[list[float]] = []
+    for value in wanted - gaps:
+        blocks.append([float(value)])
+        while len(blocks) > 1 and np.mean(blocks[-2]) > np.mean(blocks[-1]):
+            blocks[-2:] = [blocks[-2] + blocks[-1]]
+    means = [np.full(len(block), np.mean(block)) for block in blocks]
+    return np.asarray(np.concatenate(means) + gaps, dtype=np.float64)

@@ -1,0 +1,58 @@
+"""Mean and spread over repeats of a comparison's records, and which methods did best."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from gridveil.evaluate.scoring import Record
+from gridveil.mechanisms.registry import COMPARISON_ONLY
+
+
+class Spread(NamedTuple):
+    """Mean and standard deviation over repeats; of one repeat the second is zero."""
+
+    mean: float
+    deviation: float
+
+    @classmethod
+    def of(cls, values: list[float]) -> Spread:
+        """Return both of at least one value."""
+        return cls(statistics.fmean(values), statistics.stdev(values) if len(values) > 1 else 0.0)
+
+
+class Case(NamedTuple):
+    """What is averaged over repeats: everything about a record that is neither its measures nor its repeat."""
+
+    mechanism: str
+    epsilon: float
+    bound: str
+    workload: str
+
+
+def summarise(records: Iterable[Record], measure: str = "wape", truth: str = "raw") -> dict[Case, Spread]:
+    """Return the spread of one measure against one truth; repeats where it is not defined do not count."""
+    values: dict[Case, list[float]] = {}
+    for record in records:
+        if record["truth"] == truth and record[measure] is not None:
+            case = Case(record["mechanism"], record["epsilon"], record["bound"], record["workload"])
+            values.setdefault(case, []).append(record[measure])
+    return {case: Spread.of(found) for case, found in values.items()}
+
+
+def ranking(spreads: dict[Case, Spread]) -> list[str]:
+    """Return the mechanisms from best to worst, by their mean rank over epsilons, bounds and workloads.
+
+    Methods for comparison only promise less, and have no part in it.
+    """
+    contests: dict[tuple[float, str, str], dict[str, float]] = {}
+    for case, spread in spreads.items():
+        if case.mechanism not in COMPARISON_ONLY:
+            contest = (case.epsilon, case.bound, case.workload)
+            contests.setdefault(contest, {})[case.mechanism] = abs(spread.mean)
+    ranks: dict[str, list[int]] = {}
+    for means in contests.values():
+        for rank, mechanism in enumerate(sorted(means, key=means.__getitem__)):
+            ranks.setdefault(mechanism, []).append(rank)
+    return sorted(ranks, key=lambda mechanism: statistics.fmean(ranks[mechanism]))

@@ -1,0 +1,124 @@
+"""One trial: a method, on one data set, once. What it makes is scored and thrown away; nothing of it is private."""
+
+from __future__ import annotations
+
+import time
+import zlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from gridveil.errors import UsageError
+from gridveil.estimate import Floats
+from gridveil.evaluate import yardsticks
+from gridveil.evaluate.dataset import WH_PER_KWH, Placed
+from gridveil.evaluate.scoring import Record, Scorer
+from gridveil.evaluate.workloads import QUERIES, WORKLOADS
+from gridveil.mechanisms.registry import COMPARISON_ONLY, make, train_steps
+from gridveil.privacy.bound import Bound
+from gridveil.privacy.budget import PureDP
+from gridveil.privacy.kernel import Kernel
+from gridveil.testing import SeededLaplace
+
+PROMISE = "epsilon-differential privacy of whole households"
+"""What every registered mechanism promises, with real noise; the others' promises are in the registry."""
+
+Towns = Callable[[str, str, int], Placed]
+"""Finds a data set by name, placed by a placement and a seed, in whatever process it is called."""
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A trial in names and numbers: small, hashable, and enough to repeat it exactly in another process.
+
+    bound, clip: Wh. `bound_names` says what the bound is to the comparison ("common", "own", or both at once).
+    repeat: the seed of the placement, of the queries and, with the other fields, of the noise; methods of one repeat
+    are compared on the same places and queries.
+    """
+
+    dataset: str
+    placement: str
+    mechanism: str
+    epsilon: float
+    bound: Bound
+    clip: int
+    repeat: int
+    parameters: tuple[tuple[str, Any], ...] = ()
+    bound_names: tuple[str, ...] = ("common",)
+
+    def noise_seed(self) -> int:
+        """Return a seed that differs between trials, and not between processes or runs."""
+        return zlib.crc32(repr(self).encode())
+
+
+@dataclass(frozen=True)
+class RunTrial:
+    """Runs trials. It goes to other processes, so `towns` must be something that pickles."""
+
+    towns: Towns
+    workloads: tuple[str, ...] = tuple(WORKLOADS)
+    queries: int = QUERIES
+
+    def __call__(self, trial: Trial) -> list[Record]:
+        """Return the records of a trial: one per name of its bound, workload and truth."""
+        placed, scorer = _prepared(self, trial.dataset, trial.placement, trial.clip, trial.repeat)
+        started = time.perf_counter()
+        cube = release(trial, placed)
+        facts = {
+            "mechanism": trial.mechanism,
+            "parameters": dict(trial.parameters),
+            "promise": promise(trial.mechanism),
+            "private": False,  # seeded noise protects nothing
+            "dataset": trial.dataset,
+            "placement": trial.placement,
+            "epsilon": trial.epsilon,
+            "bound_step": trial.bound.step / WH_PER_KWH,
+            "bound_window": trial.bound.window / WH_PER_KWH,
+            "clip": trial.clip / WH_PER_KWH,
+            "repeat": trial.repeat,
+            "seconds": time.perf_counter() - started,
+        }
+        scores = scorer.score(cube)
+        return [{**facts, "bound": name, **score} for name in trial.bound_names for score in scores]
+
+
+def promise(name: str) -> str:
+    """Return what a method promises, in words."""
+    return COMPARISON_ONLY[name].promise if name in COMPARISON_ONLY else PROMISE
+
+
+def steps_before(name: str, parameters: tuple[tuple[str, Any], ...] = ()) -> int:
+    """Return how many steps before the window a method reads."""
+    if name in COMPARISON_ONLY:
+        return int(getattr(yardsticks.make(name), "train_steps", 0))
+    return train_steps(make(name, dict(parameters)))
+
+
+def release(trial: Trial, placed: Placed) -> Floats:
+    """Return what the method of a trial makes of the data, kWh (x, y, t), with seeded noise.
+
+    A registered mechanism runs as in a publication, on the face of a kernel; a yardstick looks at the data itself.
+    """
+    if steps_before(trial.mechanism, trial.parameters) > placed.dataset.train_steps:
+        msg = f"{trial.mechanism} learns from more steps before the window than {placed.dataset.name} has"
+        raise UsageError(msg)
+    seed = trial.noise_seed()
+    if trial.mechanism in COMPARISON_ONLY:
+        return yardsticks.make(trial.mechanism).release(placed, trial.epsilon, trial.bound, trial.clip, seed)
+    kernel = Kernel(
+        placed.source(),
+        placed.dataset.window,
+        budget=PureDP(trial.epsilon),
+        bound=trial.bound,
+        noise=SeededLaplace(seed),
+    )
+    estimate = make(trial.mechanism, dict(trial.parameters)).release(kernel.face())
+    return estimate.values / WH_PER_KWH
+
+
+@lru_cache(maxsize=4)
+def _prepared(run: RunTrial, dataset: str, placement: str, clip: int, repeat: int) -> tuple[Placed, Scorer]:
+    """Return what all trials of a repeat share, made once per process."""
+    placed = run.towns(dataset, placement, repeat)
+    return placed, Scorer.of(placed, clip=clip, workloads=run.workloads, seed=repeat, queries=run.queries)

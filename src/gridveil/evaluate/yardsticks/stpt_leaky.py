@@ -61,9 +61,7 @@ class StptLeaky:
             return released
         homes = _per_cell(placed, np.ones((len(placed.cells), 1)))[kept]
         means = placed.truth(clip)[kept] / homes
-        relative = theorem8_scales(labels[:, None, :], clip, clip * labels.shape[1])
-        # Epsilon is shared out by s**(2/3) = relative**2, and a scale is s / (its share of epsilon).
-        scales = relative * np.sum(relative**2) / (epsilon * (1 - PATTERN_SHARE)) / WH_PER_KWH
+        scales = noise_scales(labels, clip, epsilon * (1 - PATTERN_SHARE)) / WH_PER_KWH
         noise = np.random.default_rng([seed, 1]).laplace(0.0, scales)
         sums = np.bincount(labels.ravel(), weights=means.ravel()) + noise
         released[kept] = (sums / np.bincount(labels.ravel()))[labels] * homes
@@ -103,6 +101,17 @@ class StptLeaky:
             noisy = means + noise.laplace(0.0, trained / (epsilon * part.level.cells), means.shape)
             series.append(noisy.reshape(part.steps, -1).T)
         return series
+
+
+def noise_scales(labels: Ints, clip: int, epsilon: float) -> Floats:
+    """Return Theorem 8's Laplace scales for the parts of pillars (pillar, t), Wh.
+
+    Epsilon is shared out in proportion to `s**(2/3)`, `s` being the most that one household adds to a part, and a
+    part's scale is `s` over its share.
+    """
+    cube_root = theorem8_scales(labels[:, None, :], clip, clip * labels.shape[1])
+    scales: Floats = cube_root * np.sum(cube_root**2) / epsilon
+    return scales
 
 
 def _min_max(readings: Ints) -> Floats:

@@ -1,7 +1,8 @@
-"""Privelet (Xiao, Wang and Gehrke, 2010): all Haar wavelets of space and time, with noise."""
+"""Privelet+ (Xiao, Wang and Gehrke, 2010): all Haar wavelets of time, and of space where it is wide, with noise."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from gridveil.estimate import Estimate, Floats
@@ -15,7 +16,7 @@ EQUAL_NOISE = 0.0  # on the sums of left minus right halves, as Privelet's weigh
 
 @dataclass(frozen=True)
 class Privelet:
-    """All Haar wavelets along both directions and time, with noise: large ranges cost little more than small ones."""
+    """All Haar wavelets of every pillar, with noise: unbiased, and long periods cost little more than short ones."""
 
     def release(self, measure: Measure, progress: Progress = silent) -> Estimate:
         """Measure the coefficients, and invert the transform."""
@@ -26,10 +27,17 @@ class Privelet:
 
 
 def wavelets(length: int) -> Floats | None:
-    """Return the Haar matrix of an axis of space, without the wavelets that lie in its padding; `None` for one cell.
+    """Return the Haar matrix of an axis of space without the wavelets that lie in its padding; `None`: an identity.
 
-    >>> wavelets(3).tolist()
-    [[1.0, 1.0, 1.0], [1.0, 1.0, -1.0], [1.0, -1.0, 0.0], [0.0, 0.0, 1.0]]
+    This is the rule of Privelet+: an axis whose length is at most `P**2 * H` is left as it is, `P = 1 + log2(length)`
+    being what a cell adds to all coefficients together, and `H = (2 + log2(length)) / 2` a bound on the variance of a
+    range when that of a coefficient is 1. Wavelets of space pay from 727 cells on.
+
+    >>> wavelets(32) is wavelets(726) is None, wavelets(727).shape
+    (True, (731, 727))
     """
+    levels = math.ceil(math.log2(length))
+    if length <= (1 + levels) ** 2 * (2 + levels) / 2:
+        return None
     rows = Haar().rows(length)
-    return None if length == 1 else rows[rows.any(axis=1)]
+    return rows[rows.any(axis=1)]

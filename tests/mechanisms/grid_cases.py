@@ -1,0 +1,86 @@
+"""What the tests of grids and trees share: kernels on cubes, and what every such method must satisfy."""
+
+from datetime import UTC, datetime, timedelta
+
+import numpy as np
+
+from gridveil.cube import Window
+from gridveil.estimate import Estimate, Floats, NoisyParts
+from gridveil.mechanisms.base import Mechanism
+from gridveil.mechanisms.boxes import paint, subdivide, whole
+from gridveil.privacy.bound import Bound
+from gridveil.testing import kernel_on
+
+BOUND = Bound(step=1000, window=4000)
+SHAPES = [(1, 1, 1), (1, 1, 9), (5, 7, 24), (4, 4, 24), (3, 2, 1)]
+
+
+def window(steps: int) -> Window:
+    return Window(datetime(2013, 2, 4, tzinfo=UTC), timedelta(hours=1), steps)
+
+
+def readings(shape: tuple[int, int, int], seed: int = 0) -> Floats:
+    return np.random.default_rng(seed).integers(0, 4000 // shape[2], shape)
+
+
+def release(mechanism: Mechanism, cube: Floats, epsilon: float | str, seed: int | None = 0) -> Estimate:
+    kernel = kernel_on(cube, window(cube.shape[2]), epsilon=epsilon, bound=BOUND, seed=seed)
+    return mechanism.release(kernel.face())
+
+
+def check_budget_and_shapes(mechanism: Mechanism) -> None:
+    """The whole budget is used and no more, on odd shapes, with data and without; everything is finite."""
+    for shape in SHAPES:
+        for epsilon in ("0.01", "0.1", "3", "30", "1e9"):
+            for cube in (readings(shape), np.zeros(shape)):
+                kernel = kernel_on(cube, window(shape[2]), epsilon=epsilon, bound=BOUND, seed=1)
+                estimate = mechanism.release(kernel.face())
+                assert float(epsilon) * (1 - 1e-9) <= kernel.spent <= float(epsilon)
+                assert estimate.values.shape == shape
+                assert np.isfinite(estimate.values).all()
+                assert isinstance(estimate.errors, NoisyParts)
+                assert np.isfinite(estimate.errors.scales).all()
+                assert (estimate.errors.scales > 0).all()
+
+
+def check_block_means(mechanism: Mechanism, cube: Floats) -> None:
+    """Without noise, every part holds the mean of the cube over it."""
+    estimate = release(mechanism, cube, "1e9")
+    assert isinstance(estimate.errors, NoisyParts)
+    assert estimate.errors.labels is not None
+    labels = np.broadcast_to(estimate.errors.labels, cube.shape).ravel()
+    means = np.bincount(labels, cube.ravel()) / np.bincount(labels)
+    np.testing.assert_allclose(estimate.values.ravel(), means[labels], rtol=0, atol=1e-3)
+
+
+def check_noise_on_nothing(
+    mechanism: Mechanism, shape: tuple[int, int, int], runs: int, *, unbiased: bool = True
+) -> int:
+    """On an empty cube each part's sum has the variance that the error model says. Returns how many parts were seen.
+
+    Parts may be correlated within a run, so a run is one draw; draws are independent. The pooled mean of
+    `sum**2 / variance` is 1 within six of its standard errors, as estimated from the runs: false alarms, over the
+    choice of seeds, about 1 in 1e7 times. Of the total the model may only say too much; its mean is 0 if `unbiased`.
+    """
+    excess, totals, parts = [], [], 0
+    for seed in range(runs):
+        estimate = release(mechanism, np.zeros(shape), 1, seed=seed)
+        assert isinstance(estimate.errors, NoisyParts)
+        assert estimate.errors.labels is not None
+        labels, variances = estimate.errors.labels.ravel(), 2 * estimate.errors.scales**2
+        sums = np.bincount(labels, estimate.values.ravel())
+        excess.append(float((sums**2 / variances - 1).sum()))
+        totals.append(float(sums.sum() / np.sqrt(variances.sum())))
+        parts += len(sums)
+    assert abs(sum(excess)) < 6 * np.linalg.norm(excess)
+    assert not unbiased or abs(sum(totals)) < 6 * np.linalg.norm(totals)
+    beyond = np.square(totals) - 1
+    assert beyond.sum() < 6 * np.linalg.norm(beyond)
+    return parts
+
+
+def blocky(shape: tuple[int, int, int], counts: tuple[int, int, int], seed: int = 0) -> tuple[Floats, Floats]:
+    """Return a cube that is constant in each block of a grid, and the blocks' labels."""
+    labels = paint(subdivide(whole(shape), np.array([counts]))[0], shape)
+    levels = np.random.default_rng(seed).permutation(np.arange(1, labels.max() + 2)) * (160 // (labels.max() + 1))
+    return levels[labels].astype(np.float64), labels

@@ -43,6 +43,7 @@ LOADS = f"""{DAYS},
     SELECT household, start AS timestamp, kwh, CASE WHEN kwh IS NULL THEN 0 WHEN start IS NULL THEN 1 END AS fault
     FROM halves LEFT JOIN (FROM slots WHERE times = 1) AS once
                 ON halves.day = once.day AND halves.slot = once.slot
+    ORDER BY household, timestamp
 """  # noqa: S608  # our own text
 
 

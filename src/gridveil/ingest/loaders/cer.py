@@ -7,9 +7,10 @@ from datetime import date, timedelta
 from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
+import numpy as np
 import pyarrow as pa
 
-from gridveil.ingest.loaders.days import days, instants
+from gridveil.ingest.loaders.days import UTC_TIME, days, instants
 from gridveil.ingest.loaders.loader import UNREADABLE, Loader, WrongLayoutError
 
 if TYPE_CHECKING:
@@ -20,19 +21,19 @@ SPRING = 46
 """Half-hours of the day on which clocks go forward."""
 
 
-def codes() -> pa.Table:
+def starts_of_codes() -> pa.Table:
     """Return the start (UTC) that each code of 2009 and 2010 stands for.
 
     Codes count the half-hours of a day in the order of time, up to 50 on the autumn day. On the spring day they are 1,
     then 4 to 48: that is how the files have it, though by the clock 3 and 4 would be missing.
     """
-    rows = []
+    codes, parts = [], []
     for number, day in enumerate(days(date(2009, 1, 1), date(2010, 12, 31)), start=1):
         starts = instants(ZoneInfo("Europe/Dublin"), day, timedelta(minutes=30))
         halves = [1, *range(4, 49)] if len(starts) == SPRING else range(1, len(starts) + 1)
-        rows += [(f"{number:03}{half:02}", start) for half, start in zip(halves, starts, strict=True)]
-    code, start = zip(*rows, strict=True)
-    return pa.table({"code": pa.array(code), "start": pa.array(start, pa.timestamp("us", "UTC"))})
+        codes += [f"{number:03}{half:02}" for half in halves]
+        parts.append(starts)
+    return pa.table({"code": codes, "start": pa.array(np.concatenate(parts)).cast(UTC_TIME)})
 
 
 class Cer(Loader):
@@ -49,7 +50,7 @@ class Cer(Loader):
 
     def __init__(self, con: duckdb.DuckDBPyConnection) -> None:
         super().__init__(con)
-        con.register("codes", codes())
+        con.register("codes", starts_of_codes())
 
     def layout(self, top: list[str]) -> int:
         """Look for one line of the layout: there is no header, and any single line may be damaged."""
@@ -60,9 +61,9 @@ class Cer(Loader):
     def query(self) -> str:
         """Join the codes' starts."""
         return r"""
-            WITH fields AS (SELECT string_split(line, ' ') AS f FROM lines),
+            WITH fields AS (SELECT number AS place, string_split(line, ' ') AS f FROM lines),
             typed AS (
-                SELECT len(f) = 3 AS whole, f[2] AS code, number(f[3]) AS kwh,
+                SELECT place, len(f) = 3 AS whole, f[2] AS code, number(f[3]) AS kwh,
                        CASE WHEN regexp_full_match(f[1], '[0-9]{1,9}') THEN f[1] END AS household
                 FROM fields
             )
@@ -72,5 +73,5 @@ class Cer(Loader):
                         WHEN NOT regexp_full_match(typed.code, '[0-9]{5}') THEN 2
                         WHEN start IS NULL THEN 3
                         WHEN kwh IS NULL THEN 4 END AS fault
-            FROM typed LEFT JOIN codes ON typed.code = codes.code
+            FROM typed LEFT JOIN codes ON typed.code = codes.code ORDER BY place
         """

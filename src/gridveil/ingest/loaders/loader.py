@@ -10,10 +10,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from gridveil.ingest.loaders.days import UTC_TIME
+
 if TYPE_CHECKING:
     import duckdb
 
-UTC_TIME = pa.timestamp("us", "UTC")
 SCHEMA = pa.schema([("household", pa.string()), ("timestamp", UTC_TIME), ("kwh", pa.float64())])
 """`timestamp` is the start of the meter interval."""
 SLICES = 4

@@ -11,11 +11,12 @@ from numpy.typing import NDArray
 
 from gridveil.cube import Grid, Window
 from gridveil.errors import UsageError
-from gridveil.estimate import Estimate, Floats, NoisyParts
+from gridveil.estimate import Estimate, Floats, NoisyParts, Replicates
 from gridveil.release import cf, wording
 from gridveil.release.error_model import WH_PER_KWH, ErrorModel, Parts, Shape, Spread
 from gridveil.release.files import FORMAT, GROUP, Stored
 from gridveil.release.label import Label
+from gridveil.release.linear_noise import Factors
 from gridveil.release.prefix import prefix_sums
 
 UNITS = "kW h"  # as UDUNITS, and so CF, spells kWh
@@ -55,7 +56,7 @@ def write_netcdf(path: Path, *, grid: Grid, window: Window, estimate: Estimate, 
         _write_model(group, model)
 
 
-def _model(estimate: Estimate, shape: Shape) -> Parts | Spread:
+def _model(estimate: Estimate, shape: Shape) -> Parts | Spread | Factors:
     """Check that an estimate fits the cube, and return its error model."""
     if estimate.values.shape != shape[::-1]:
         msg = f"an estimate of shape {estimate.values.shape} does not fit a cube of {shape[::-1]} (x, y, t)"
@@ -64,7 +65,9 @@ def _model(estimate: Estimate, shape: Shape) -> Parts | Spread:
         msg = "an estimate has values that are not finite; this is a fault of its mechanism"
         raise UsageError(msg)
     errors = estimate.errors
-    return Parts.of(errors, shape) if isinstance(errors, NoisyParts) else Spread.of(errors, shape)
+    if isinstance(errors, NoisyParts):
+        return Parts.of(errors, shape)
+    return Spread.of(errors, shape) if isinstance(errors, Replicates) else Factors.of(errors, shape)
 
 
 def _create_cube(file: Stored, shape: Shape, grid: Grid) -> tuple[Stored, Stored]:
@@ -106,7 +109,7 @@ def _write_cube(cube: tuple[Stored, Stored], prefix: Stored, watt_hours: Floats,
         before = sums[-1:]
 
 
-def _write_model(group: Stored, model: Parts | Spread) -> None:
+def _write_model(group: Stored, model: Parts | Spread | Factors) -> None:
     """Write the error model; an axis along which an array does not vary has a dimension of size 1."""
     if isinstance(model, Spread):
         group.attrs["error_model"] = "replicates"
@@ -114,8 +117,19 @@ def _write_model(group: Stored, model: Parts | Spread) -> None:
         _store(group, "replicate_space", ("replicate", "y", "x"), model.space, UNITS)
         _store(group, "replicate_time", ("replicate", "time"), model.time, "1")
         return
-    group.attrs["error_model"] = "noisy parts"
     group.dimensions["once"] = 1
+    if isinstance(model, Factors):
+        group.attrs["error_model"] = "linear noise"
+        _store(group, "noise_scale", ("once",), np.array([model.scale]), UNITS)
+        for axis, factor in model.by_axis.items():
+            if factor is not None:
+                group.dimensions[f"noise_of_{axis}"] = factor.shape[1]
+                _store(group, f"noise_{axis}", (axis, f"noise_of_{axis}"), factor, "1")
+                group[f"noise_{axis}"].attrs["long_name"] = (
+                    f"{axis} factor of the noise; one that is absent is an identity"
+                )
+        return
+    group.attrs["error_model"] = "noisy parts"
     if model.labels is not None:
         group.dimensions["part"] = len(model.scales)
         _store(group, "part_labels", _axes(model.labels), model.labels, "1")

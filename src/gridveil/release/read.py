@@ -16,12 +16,14 @@ from gridveil.release import cf
 from gridveil.release.error_model import FEWEST_REPLICATES, ErrorModel, Parts, Shape, Spread
 from gridveil.release.files import FORMAT, GROUP, Stored
 from gridveil.release.label import Label
+from gridveil.release.linear_noise import Factors
 
 MOST_CELLS = 2**34
 LARGEST_CHUNK = 2**26
 HELD_BYTES = 2**25
 MOST_PARTS = 2**27
 MOST_REPLICATE_BYTES = 2**31
+MOST_FACTOR_BYTES = 2**31
 
 
 @dataclass(frozen=True)
@@ -95,6 +97,8 @@ def _error_model(file: Stored, shape: Shape) -> ErrorModel:
             msg = f"{count} replicates are more than any release has"
             raise ValueError(msg)
         return Spread(space[()], time[()])
+    if kind == "linear noise":
+        return _factors(group, shape)
     if kind != "noisy parts":
         msg = f"error model {kind!r} is not known"
         raise ValueError(msg)
@@ -104,6 +108,27 @@ def _error_model(file: Stored, shape: Shape) -> ErrorModel:
     labels = _held(_broadcastable(group, "part_labels", shape))
     parts = min(group["part_scales"].shape[0], MOST_PARTS)
     return Parts(labels, _dataset(group, "part_scales", (parts,))[()], shares)
+
+
+def _factors(group: Stored, shape: Shape) -> Factors:
+    """Read the factors of linear noise; one that is not there is an identity."""
+    scale = float(_dataset(group, "noise_scale", (1,))[0])
+    if not 0 < scale < math.inf:
+        msg = f"noise_scale is {scale}"
+        raise ValueError(msg)
+    stored = {
+        axis: _dataset(group, name, (length, *group[name].shape[1:2])) if name in group else None
+        for axis, length in zip(("x", "y", "time"), shape[::-1], strict=True)
+        for name in [f"noise_{axis}"]
+    }
+    found = [factor for factor in stored.values() if factor is not None]
+    if any(factor.ndim != 2 or factor.size == 0 for factor in found):  # noqa: PLR2004 - matrices
+        msg = "a noise factor is not a matrix"
+        raise ValueError(msg)
+    if sum(factor.nbytes for factor in found) > MOST_FACTOR_BYTES:
+        msg = "noise factors are larger than in any release"
+        raise ValueError(msg)
+    return Factors(scale, **{axis: factor if factor is None else factor[()] for axis, factor in stored.items()})
 
 
 def _broadcastable(group: Stored, name: str, shape: Shape) -> Stored:

@@ -27,7 +27,7 @@ FEWEST_REPLICATES = 5  # fewer do not make an error bar
 
 
 class ErrorModel(Protocol):
-    """What both kinds of error model can do."""
+    """What every kind of error model can do."""
 
     def cell_errors(self, steps: slice, shape: Shape) -> Floats:
         """Return the standard error of every cell in some steps; `shape` is the whole cube's."""

@@ -62,7 +62,7 @@ def convert(name: str, inputs: list[Path], out: Path, tell: Tell | None = None) 
         raise UsageError(msg)
     if name == "pickle":
         raise refuse(inputs[0])
-    with new_folder(out) as aside, _engine(aside) as con:
+    with _writing(out), new_folder(out) as aside, _engine(aside) as con:
         loader = LOADERS[name](con)
         members, passed_over = _of_format(loader, find(inputs))
         with pq.ParquetWriter(aside / READINGS, SCHEMA, compression="zstd") as writer:
@@ -125,6 +125,23 @@ def _refuse_twice(members: list[Member]) -> None:
             msg = f"{member}: {name} is also in {places[name]}; give one of them"
             raise InputError(msg)
         places[name] = member
+
+
+@contextmanager
+def _writing(out: Path) -> Iterator[None]:
+    """Turn complaints of the engine or the system into ours: a full disk, a folder that may not be written."""
+    import duckdb
+
+    try:
+        yield
+    except (duckdb.Error, pa.ArrowException, OSError) as error:
+        reason = str(error).partition("\n")[0]
+        msg = f"{out}: cannot be written ({reason}). Check free space and that you may write there; nothing was left"
+        raise UsageError(msg) from error
+    except RuntimeError as error:
+        if "interrupted" in str(error).lower():  # what the engine makes of Ctrl-C
+            raise KeyboardInterrupt from error
+        raise
 
 
 @contextmanager

@@ -18,9 +18,9 @@ class CountRule:
     """A cell's exact sums if it has `households` or more and none of them uses over `percent` of its consumption.
 
     The default is the 15/15 rule of Illinois and other states of the USA. The share is taken over the whole window, not
-    step by step: the rules speak of a customer's load in the group's consumption, one group of customers is released
-    or not, and PG&E's public files, for one, apply it to the consumption of each published period (a month). Other
-    cells are NaN; in practice they are merged with a neighbour, which a fixed grid does not allow.
+    step by step: the rules speak of one customer's load in the group's total consumption, and a group is released or
+    it is not. Step by step the rule would be stricter, and a hole in a curve would tell that somebody stood out. Cells
+    that fail are NaN; in practice they are merged with a neighbour, which a fixed grid does not allow.
 
     Nothing is clipped and no noise added, so epsilon, bound, clip and seed have no effect. It leaks: subtract the
     releases before and after one household joins, and its exact curve remains.

@@ -72,6 +72,16 @@ class StptLeaky:
 
         `epsilon` is for the noise on the network's training data, the only private thing about it.
         """
+        kept, pattern, _ = self.predict(placed, epsilon, seed)
+        if not kept.any():
+            return kept, np.zeros(pattern.shape, dtype=np.int64)
+        return kept, quantize(pattern, self.buckets, "equal-width")
+
+    def predict(self, placed: Placed, epsilon: float, seed: int) -> tuple[NDArray[np.bool_], Floats, Floats]:
+        """Return which cells are kept (x, y), the pattern of those, and the raw means that it predicts (kept cell, t).
+
+        A mean of 1 is every household of the cell at its own maximum, 0 at its minimum.
+        """
         try:
             from gridveil.evaluate.yardsticks.teacher_forced import predict_each_step
         except ModuleNotFoundError as error:
@@ -82,10 +92,11 @@ class StptLeaky:
         sanitised = self._sanitised_means(placed.grid, scaled[:, :, :trained], homes, epsilon, seed)
         kept = placed.truth().sum(axis=2) > QUIET
         if not kept.any():
-            return kept, np.zeros((0, placed.dataset.window.steps), dtype=np.int64)
+            nothing = np.zeros((0, placed.dataset.window.steps))
+            return kept, nothing, nothing
         raw = scaled[kept][:, trained - self.lookback :] / homes[kept][:, None]
         pattern = predict_each_step(sanitised, raw, self.lookback, self.epochs, seed)
-        return kept, quantize(pattern, self.buckets, "equal-width")
+        return kept, pattern, raw[:, self.lookback :]
 
     def _sanitised_means(self, grid: Grid, scaled: Floats, homes: Floats, epsilon: float, seed: int) -> list[Floats]:
         """Return noisy means per household of the blocks of each depth (block, step), as the paper's Theorem 6 has it.

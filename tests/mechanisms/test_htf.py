@@ -35,7 +35,7 @@ def test_noise_on_nothing() -> None:
 
 @pytest.mark.parametrize("edge", range(1, 12))
 def test_the_search_finds_an_edge(edge: int) -> None:
-    """Eleven places can be searched exactly with three rounds from the middle: ends move in by at least half."""
+    """Four rounds from the middle single out any of eleven places."""
     cube = np.full((2, 2, 12), 10)
     cube[:, :, edge:] = 200
     kernel = kernel_on(cube, window(12), epsilon="1e9", bound=BOUND)
@@ -51,7 +51,7 @@ def test_the_search_measures_twice_a_round_and_once_before() -> None:
 
 
 def test_it_splits_where_the_cube_changes() -> None:
-    """Blocks of a quarter, a half and a third: without noise no part has two levels in it."""
+    """Four blocks of two levels in x and two in time: without noise no part has cells of two blocks in it."""
     cube, truth = blocky((4, 4, 12), (2, 1, 2))
     estimate = release(Htf(), cube, "1e9")
     assert isinstance(estimate.errors, NoisyParts)

@@ -31,7 +31,7 @@ def test_noise_on_nothing() -> None:
 
 
 def test_the_grid_follows_the_rule() -> None:
-    """Without noise: 512 households of half the bound each, epsilon 1e9, and a constant for (256 / 8)**(2/5) = 4."""
+    """Without noise: 64 households of half the bound each count as 32, and 32 ** (2 / 5) = 4 parts per axis."""
     cube = np.full((8, 8, 8), 250)
     estimate = release(UniformGrid(constant=1e9 * 0.98 * 64 * 8 * 250 / BOUND.window / 32), cube, "1e9")
     assert estimate.details["blocks"] == [4, 4, 4]

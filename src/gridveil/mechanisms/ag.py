@@ -40,7 +40,8 @@ class AdaptiveGrid:
         """Measure the total, the coarse blocks, the fine blocks; make the two consistent.
 
         The error model has each fine block's variance after that, and takes blocks for independent: bars of regions
-        that hold much of a coarse block are wider than needed.
+        that hold much of a coarse block are wider than needed. It leaves out that a coarse sum is weighed the more the
+        larger it came out, which matters only where blocks are cut for noise alone.
         """
         shape, most = shape_of(measure), most_of(measure)
         cube = whole(shape)

@@ -117,9 +117,9 @@ def _write_model(group: Stored, model: Parts | Spread | Factors) -> None:
         _store(group, "replicate_space", ("replicate", "y", "x"), model.space, UNITS)
         _store(group, "replicate_time", ("replicate", "time"), model.time, "1")
         return
+    group.attrs["error_model"] = "linear noise" if isinstance(model, Factors) else "noisy parts"
     group.dimensions["once"] = 1
     if isinstance(model, Factors):
-        group.attrs["error_model"] = "linear noise"
         _store(group, "noise_scale", ("once",), np.array([model.scale]), UNITS)
         for axis, factor in model.by_axis.items():
             if factor is not None:
@@ -129,7 +129,6 @@ def _write_model(group: Stored, model: Parts | Spread | Factors) -> None:
                     f"{axis} factor of the noise; one that is absent is an identity"
                 )
         return
-    group.attrs["error_model"] = "noisy parts"
     if model.labels is not None:
         group.dimensions["part"] = len(model.scales)
         _store(group, "part_labels", _axes(model.labels), model.labels, "1")

@@ -16,7 +16,7 @@ from gridveil.privacy.measure import Measure
 
 Mask = NDArray[np.bool_]
 
-# The controller's constants, those of the original binaries.
+# The controller's constants, as in the re-implementation that was checked against the original binaries; no D term.
 PROPORTIONAL, INTEGRAL, MEMORY = 0.9, 0.1, 5
 STRETCH, SET_POINT = 5.0, 0.1
 SURPRISE_LIMIT = 50.0  # beyond it an interval is cut to one step anyway; exp must not overflow

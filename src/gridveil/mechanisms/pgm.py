@@ -32,7 +32,7 @@ class Pgm:
     """
 
     share: Share | None = None
-    rounds: Annotated[int, Field(ge=1)] = 1000
+    rounds: Annotated[int, Field(ge=1)] = 500
     seed: Annotated[int, Field(ge=0)] = 0
 
     def release(self, measure: Measure, progress: Progress = silent) -> Estimate:

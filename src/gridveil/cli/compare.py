@@ -15,7 +15,13 @@ if TYPE_CHECKING:
     from gridveil.evaluate.trial import Trial
 
 COMPARISON = "Comparison"
+WIDE = 200
+"""Columns of tables that go to a file."""
+
 PARTIAL = ".partial.jsonl"
+NOT_OF_A_SPEC = frozenset(
+    ["source", "spec", "mechanisms", "epsilon", "repeats", "clip", "workload", "placement", "points", "json", "figure"]
+)
 
 
 def run(
@@ -60,8 +66,9 @@ def run(
     Takes the tables, grid, time and bounds of `publish`. A comparison that is stopped goes on where it was when it is
     asked again with the same --json.
     """
-    own = ("source", "spec", "mechanisms", "epsilon", "repeats", "clip", "workload", "placement", "points", "json")
-    flags = {name: value for name, value in locals().items() if name not in (*own, "figure")}
+    flags = {name: value for name, value in locals().items() if name not in NOT_OF_A_SPEC}
+    from rich.console import Console
+
     from gridveil.cli import show
     from gridveil.cli.study_bar import study_bar
     from gridveil.evaluate.compare import NOT_PRIVATE, Question, all_methods, as_json, check_new, compare, write_new
@@ -88,8 +95,9 @@ def run(
         study, report = compare(settings, question, keep, tell)
     show.report(report, show.operator)
     if study.records:
-        for table in tables(study.records):
-            show.wide.print(table)
+        console = Console(highlight=False)
+        console.width = console.width if console.is_terminal else WIDE
+        console.print(*tables(study.records), sep="\n")
         for line in notes(study.records):
             show.out.print(line)
     show.out.print(NOT_PRIVATE, style="bold red")

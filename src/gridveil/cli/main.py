@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 import gridveil
-from gridveil.cli import check, compare, convert, demo, info, mechanisms, plan, publish, query
+from gridveil.cli import bench, check, compare, convert, demo, info, mechanisms, plan, publish, query
 from gridveil.errors import GridveilError
 
 INTERRUPTED = 130
@@ -22,6 +22,7 @@ app = typer.Typer(
 )
 for command in (demo, convert, check, plan, publish, query, info, compare, mechanisms):
     app.command(command.__name__.rpartition(".")[2])(command.run)
+app.add_typer(bench.app, name="bench")
 
 
 def _version(asked: bool) -> None:

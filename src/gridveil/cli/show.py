@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from gridveil.mechanisms.base import Progress as Tell
 
 out = Console(highlight=False, soft_wrap=True, markup=False)
-wide = Console(highlight=False)
 operator = Console(stderr=True, highlight=False, markup=False)
 
 

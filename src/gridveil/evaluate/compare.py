@@ -13,6 +13,7 @@ from pathlib import Path
 from gridveil.errors import UsageError
 from gridveil.evaluate.ingested import AS_GIVEN, NAME, IngestedTown, digest, ingest_town, save
 from gridveil.evaluate.own_bounds import own_bound
+from gridveil.evaluate.placements import PLACEMENTS
 from gridveil.evaluate.study import Study, Tell, run_study
 from gridveil.evaluate.trial import RunTrial, Trial, steps_before
 from gridveil.evaluate.workloads import expand_workloads
@@ -62,8 +63,11 @@ class Question:
         if self.clip is not None and not self.clip > 0:
             msg = f"clip {self.clip}: give kWh above zero, from public statistics"
             raise UsageError(msg)
-        if self.points is not None and self.placement != "density":
-            msg = "--points are for --placement density"
+        if self.placement is not None and self.placement not in PLACEMENTS:
+            msg = f"placement {self.placement}: there are {', '.join(PLACEMENTS)}"
+            raise UsageError(msg)
+        if (self.points is not None) != (self.placement == "density"):
+            msg = "placement density draws places from a table of points and weights (--points FILE), and no other does"
             raise UsageError(msg)
 
 
@@ -73,11 +77,16 @@ def all_methods() -> list[str]:
 
 
 def compare(
-    spec: Spec, question: Question, keep: Path | None = None, progress: Tell = lambda _done, _total: None
+    spec: Spec,
+    question: Question,
+    keep: Path | None = None,
+    progress: Tell = lambda _done, _total: None,
+    workers: int | None = None,
 ) -> tuple[Study[Trial], Report]:
     """Read the tables, run every method under the common bound and under its own, and score them.
 
     keep: where trials are written down as they finish, so that a stopped comparison goes on when it is asked again.
+    workers: processes; by default one per core.
     """
     workloads = expand_workloads(list(question.workloads))
     before = max(steps_before(name) for name in question.mechanisms)
@@ -90,7 +99,8 @@ def compare(
         trials = make_trials(question, common, town.dataset.window.steps)
         about = {"gridveil": version("gridveil"), "data": digest(town), "points": points, "workloads": list(workloads)}
         path = keep or Path(folder) / "study.jsonl"
-        return run_study(trials, RunTrial(towns, workloads), path, progress, about=about), report
+        study = run_study(trials, RunTrial(towns, workloads), path, progress, about=about, workers=workers)
+        return study, report
 
 
 def make_trials(question: Question, common: Bound, steps: int) -> list[Trial]:

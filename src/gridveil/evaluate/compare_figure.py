@@ -23,7 +23,16 @@ COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#8a6d00")
 INK, QUIET, GREY, LINE = "#1a1a1a", "#666666", "#b5b5b5", "#e6e6e6"
 LABEL_POINTS = 7.5
 LINE_HEIGHT = 1.3
-PANEL_WIDTH = 4.6
+ROOM = 1.2
+"""A panel is so many times as high as the column of names beside it."""
+
+PANEL_WIDTH, PANELS_IN_A_ROW = 4.8, 3
+HEAD, BETWEEN, LEFT, RIGHT = 0.7, 0.8, 0.6, 1.2
+"""Inches: above the panels, between their rows, and at the sides."""
+
+MANY_DECADES = 300
+"""Where the highest error is so many times the lowest, ticks at powers of ten are enough."""
+
 STAMP = "NOT PRIVATE: computed from true values"
 
 
@@ -41,18 +50,27 @@ def draw_comparison(records: Sequence[Record], title: str, bound: str = "own") -
     colours = dict(zip(ranking(spreads), COLOURS, strict=False))
     workloads = list(dict.fromkeys(record["workload"] for record in records))
     methods = len({case.mechanism for case in spreads})
-    height = max(4.5, methods * LABEL_POINTS * LINE_HEIGHT / 72 + 1.6)
-    figure = Figure(figsize=(PANEL_WIDTH * len(workloads), height), dpi=150, facecolor="white")
-    top, left = 1 - 0.95 / height, 0.55 / (PANEL_WIDTH * len(workloads))
+    columns = min(len(workloads), PANELS_IN_A_ROW)
+    rows = -(-len(workloads) // columns)
+    panel_height = max(3.0, methods * LABEL_POINTS * LINE_HEIGHT / 72 * ROOM) + BETWEEN
+    width, height = PANEL_WIDTH * columns, panel_height * rows + HEAD
+    figure = Figure(figsize=(width, height), dpi=150, facecolor="white")
     grid = figure.add_gridspec(
-        1, len(workloads), left=left, right=1 - 1.8 * left, top=top, bottom=0.55 / height, wspace=0.42
+        rows,
+        columns,
+        left=LEFT / width,
+        right=1 - RIGHT / width,
+        top=1 - (HEAD + 0.3) / height,
+        bottom=0.5 / height,
+        wspace=0.55,
+        hspace=BETWEEN / (panel_height - BETWEEN),
     )
-    figure.text(left, 1 - 0.32 / height, title, color=INK, size=13, weight="bold")
+    figure.text(LEFT / width, 1 - 0.3 / height, title, color=INK, size=13, weight="bold")
     words = f"error (WAPE, %, raw truth, mean over repeats) against epsilon; each method under its {bound} bound"
-    figure.text(left, 1 - 0.55 / height, words, color=QUIET, size=9)
-    figure.text(1 - left, 1 - 0.32 / height, STAMP, color="#b00020", size=11, weight="bold", ha="right")
+    figure.text(LEFT / width, 1 - 0.55 / height, words, color=QUIET, size=9)
+    figure.text(1 - 0.2 / width, 1 - 0.3 / height, STAMP, color="#b00020", size=11, weight="bold", ha="right")
     for number, workload in enumerate(workloads):
-        axes = figure.add_subplot(grid[0, number])
+        axes = figure.add_subplot(grid[divmod(number, columns)])
         axes.set_title(workload, color=INK, size=11, loc="left")
         _draw_panel(axes, _curves(spreads, workload), colours)
     return figure
@@ -91,7 +109,8 @@ def _draw_panel(axes: Axes, curves: list[Curve], colours: dict[str, str]) -> Non
     epsilons = sorted({float(epsilon) for curve in curves for epsilon in curve.epsilons})
     axes.set_xticks(epsilons, [f"{epsilon:g}" for epsilon in epsilons])
     axes.xaxis.set_minor_locator(NullLocator())
-    axes.yaxis.set_major_locator(LogLocator(subs=(1.0,)))
+    low, high = axes.get_ylim()
+    axes.yaxis.set_major_locator(LogLocator(subs=(1.0,) if high > MANY_DECADES * low else (1.0, 2.0, 5.0)))
     axes.yaxis.set_minor_locator(NullLocator())
     axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: short(value)))
     axes.set_xlabel("epsilon", color=QUIET, size=9)
@@ -118,7 +137,7 @@ def _label(axes: Axes, curves: list[Curve], colours: dict[str, str]) -> None:
             curve.name,
             xy=(1.0, end / height),
             xycoords="axes fraction",
-            xytext=(1.09, y / height),
+            xytext=(1.13, y / height),
             textcoords="axes fraction",
             color=colour,
             size=LABEL_POINTS,
@@ -126,7 +145,13 @@ def _label(axes: Axes, curves: list[Curve], colours: dict[str, str]) -> None:
             style="italic" if curve.name in COMPARISON_ONLY else "normal",
             va="center",
             annotation_clip=False,
-            arrowprops={"arrowstyle": "-", "color": colours.get(curve.name, GREY), "linewidth": 0.5, "shrinkB": 0},
+            arrowprops={
+                "arrowstyle": "-",
+                "color": colours.get(curve.name, GREY),
+                "linewidth": 0.5,
+                "relpos": (0.0, 0.5),
+                "shrinkB": 0,
+            },
         )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import math
 import statistics
 from collections.abc import Iterator, Sequence
 
@@ -19,12 +20,19 @@ from gridveil.mechanisms.registry import COMPARISON_ONLY
 from gridveil.release.wording import high_epsilon
 
 MEASURES = {
-    "wape": "WAPE, % (all absolute errors over all truth)",
-    "mre": "MRE, % (mean relative error, queries without truth left out)",
-    "mre_floor": f"MRE with a floor, % (truths below {FLOOR:g} kWh count as {FLOOR:g} kWh below the line)",
+    "wape": "WAPE, %",
+    "mre": "MRE, %",
+    "mre_floor": f"MRE with a floor of {FLOOR:g} kWh, %",
     "mae": "mean absolute error, kWh",
-    "bias": "bias, kWh (mean signed error)",
+    "bias": "bias, kWh",
 }
+LEGEND = f"""
+WAPE: all absolute errors over all truth. MRE: mean of error over truth, queries without truth left out (authors-*: \
+divided by 20 kWh).
+MRE with a floor: truths below {FLOOR:g} kWh count as {FLOOR:g} kWh below the line. Bias: mean signed error.
+Raw truth: what was consumed. Clipped: every reading cut at the same public number first.
+Methods stand from best to worst by their mean rank in the columns of a table; * is the best of its column.
+"""
 TEXT_WIDTH = 200
 
 
@@ -34,19 +42,21 @@ def tables(records: Sequence[Record], measure: str = "wape", truth: str = "raw")
     There are two columns for a workload where some method's own bound is not the common one.
     """
     spreads = summarise(records, measure, truth)
-    order = ranking(spreads)
-    order += [name for name in dict.fromkeys(record["mechanism"] for record in records) if name not in order]
+    methods = list(dict.fromkeys(record["mechanism"] for record in records))
     bounds = ["own", "common"] if _bounds_differ(records) else ["common"]
     workloads = list(dict.fromkeys(record["workload"] for record in records))
     columns = [(workload, bound) for workload in workloads for bound in bounds]
     repeats = 1 + max(record["repeat"] for record in records)
     for epsilon in sorted({record["epsilon"] for record in records}):
-        title = f"epsilon {epsilon:g}: {MEASURES[measure]}, {truth} truth, mean ± s.d. of {repeats} repeats"
+        over = f"mean ± s.d. of {repeats} repeats" if repeats > 1 else "once"
+        title = f"epsilon {epsilon:g}: {MEASURES[measure]}, {truth} truth ({over})"
         table = Table(title=title, title_justify="left", title_style="bold")
         table.add_column("mechanism", no_wrap=True)
         for workload, bound in columns:
             table.add_column(f"{workload}\n{bound} bound" if len(bounds) > 1 else workload, justify="right")
         table.add_column("seconds", justify="right")
+        order = ranking({case: spread for case, spread in spreads.items() if case.epsilon == epsilon})
+        order += [name for name in methods if name not in order]
         best = {column: _best(spreads, order, epsilon, column) for column in columns}
         ours = [name for name in order if name not in COMPARISON_ONLY]
         for name in order:
@@ -77,7 +87,7 @@ def as_text(records: Sequence[Record]) -> str:
     text = io.StringIO()
     console = Console(file=text, width=TEXT_WIDTH, color_system=None, markup=False, highlight=False)
     console.print(NOT_PRIVATE)
-    console.print("\nMethods from best to worst by mean rank; * is the best of its column.", *notes(records), sep="\n")
+    console.print(LEGEND, *notes(records), sep="\n")
     for measure in MEASURES:
         for truth in TRUTHS:
             for table in tables(records, measure, truth):
@@ -106,19 +116,20 @@ def _best(spreads: dict[Case, Spread], order: list[str], epsilon: float, column:
 def _cell(spread: Spread | None, *, best: bool) -> Text:
     if spread is None:
         return Text("-")
-    text = f"{_short(spread.mean)} ± {_short(spread.deviation)}"
+    digits = _digits(spread.mean)
+    text = f"{spread.mean:,.{digits}f}"
+    if spread.deviation:
+        text += f" ± {spread.deviation:,.{digits}f}"
     return Text(f"{text} *", style="bold") if best else Text(f"{text}  ")
 
 
-def _short(value: float) -> str:
-    """Return a figure with the digits that mean something.
+def _digits(value: float) -> int:
+    """Return how many decimals of a figure mean something: three digits in all.
 
-    >>> _short(12345.6), _short(123.4), _short(1.234), _short(0.0123)
-    ('12,346', '123', '1.2', '0.012')
+    >>> _digits(123.4), _digits(1.234), _digits(-0.0123)
+    (0, 2, 4)
     """
-    if abs(value) >= 100:  # noqa: PLR2004  # three digits are enough
-        return f"{value:,.0f}"
-    return f"{value:.1f}" if abs(value) >= 1 or not value else f"{value:.2g}"
+    return max(0, 2 - math.floor(math.log10(abs(value)))) if value else 0
 
 
 def _seconds(records: Sequence[Record], name: str, epsilon: float) -> str:

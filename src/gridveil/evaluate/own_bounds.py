@@ -15,7 +15,7 @@ CAP, CLIP = "cap", "clip"
 """Keep the common step bound, or cut every step at its share of the window bound (the paper's kind of clip)."""
 
 KINDS = (CAP, CLIP)
-FACTORS = ("1/4", "1/2", "1", "2")
+FACTORS = ("1/4", "1/2", "1", "2", "4")
 
 
 def own_bound(mechanism: str, epsilon: float, common: Bound, steps: int) -> Bound:

@@ -1,0 +1,106 @@
+"""`gridveil compare` as people run it."""
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from gridveil.cli.main import main
+from gridveil.cube import Grid, Window
+from gridveil.evaluate.town import DEMO_WINDOW, make_town
+
+GRIDVEIL = str(Path(sys.executable).parent / "gridveil")
+SPEC = """
+extent = [0, 0, 800, 800]
+grid = "8x8"
+start = 2013-02-04T00:00:00Z
+steps = 24
+bound_step = 20
+bound_window = 48
+"""
+
+
+@pytest.fixture(scope="module")
+def work(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("researcher")
+    window = Window(DEMO_WINDOW.start, DEMO_WINDOW.step, 24)
+    make_town(80, grid=Grid(0, 0, 800, 800, nx=8, ny=8), window=window).write(folder)
+    (folder / "spec.toml").write_text(SPEC)
+    return folder
+
+
+def compare(folder: Path, line: str) -> subprocess.CompletedProcess[str]:
+    command = [GRIDVEIL, "compare", "readings.parquet", *line.split()]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+
+
+def test_a_comparison_writes_records_tables_and_a_figure_all_stamped(work: Path) -> None:
+    done = compare(
+        work,
+        "--households households.parquet --spec spec.toml --mechanisms even,identity,count-rule-5 --epsilon 1,3 "
+        "--repeats 2 --clip 1.5 --workload 2x2x6 --workload authors --json out.json --figure out.png",
+    )
+    assert done.returncode == 0, done.stderr
+    assert "NOT PRIVATE" in done.stdout
+    assert "NOT PRIVATE" in (work / "out.txt").read_text()
+    assert (work / "out.png").read_bytes().startswith(b"\x89PNG")
+    assert not list(work.glob("*.partial*"))
+    records = json.loads((work / "out.json").read_text())
+    # Three methods, two epsilons, two repeats; two names of the bound, seven workloads, two truths.
+    assert len(records) == 3 * 2 * 2 * 2 * 7 * 2
+    assert {record["workload"] for record in records} >= {"random", "small", "large", "2x2x6", "authors-small"}
+    assert {record["clip"] for record in records} == {1.5}
+    assert {record["bound"] for record in records} == {"own", "common"}
+    assert "epsilon 3: WAPE" in done.stdout
+    assert "no guarantee" in done.stdout
+    assert "80 households" in done.stderr
+
+
+def test_a_stopped_comparison_goes_on(work: Path) -> None:
+    line = (
+        "--placement normal --spec spec.toml --mechanisms even,identity --epsilon 1,3 --repeats 200 --json later.json"
+    )
+    kept = work / "later.json.partial.jsonl"
+    stopped = subprocess.Popen([GRIDVEIL, "compare", "readings.parquet", *line.split()], cwd=work)
+    while not (kept.exists() and len(kept.read_text().splitlines()) > 3):
+        assert stopped.poll() is None
+        time.sleep(0.05)
+    stopped.send_signal(signal.SIGINT)
+    assert stopped.wait(60) == 130
+    assert not (work / "later.json").exists()
+    held = [json.loads(found) for found in kept.read_text().splitlines()[1:]]
+    # Asked for fewer repeats, it needs no more trials than those that it has, or few.
+    done = compare(work, line.replace("--repeats 200", "--repeats 2"))
+    assert done.returncode == 0, done.stderr
+    records = json.loads((work / "later.json").read_text())
+    assert len(records) == 2 * 2 * 2 * 2 * 3 * 2
+    assert held[0]["records"][0] in records  # to the fraction of a second that it took: it was not run again
+    assert not kept.exists()
+
+
+@pytest.mark.parametrize(
+    ("line", "code", "words"),
+    [
+        ("--mechanisms even", 2, "--households"),
+        ("--households households.parquet --mechanisms evn", 2, "there is no mechanism evn"),
+        ("--households households.parquet --mechanisms even --epsilon one", 2, "1,3,10,30"),
+        ("--households households.parquet --mechanisms even --epsilon 0", 4, "above zero"),
+        ("--households households.parquet --mechanisms even --workload big", 2, "4x4x24"),
+        ("--households households.parquet --mechanisms even --json spec.toml", 2, "never overwritten"),
+        ("--households households.parquet --mechanisms even --json out.txt", 2, ".json"),
+        ("--placement somewhere --mechanisms even", 2, "there are uniform"),
+    ],
+)
+def test_mistakes_get_an_exit_code_and_words_that_help(
+    work: Path, line: str, code: int, words: str, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(work)
+    monkeypatch.setattr(sys, "argv", f"gridveil compare readings.parquet --spec spec.toml {line}".split())
+    with pytest.raises(SystemExit) as stopped:
+        main()
+    assert stopped.value.code == code
+    assert words in capfd.readouterr().err

@@ -1,0 +1,207 @@
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+
+from gridveil.cube import Grid, Window
+from gridveil.errors import UsageError
+from gridveil.evaluate import own_bounds
+from gridveil.evaluate.compare import Question, as_json, compare, make_trials, write_new
+from gridveil.evaluate.compare_figure import as_png, draw_comparison, spaced
+from gridveil.evaluate.compare_tables import as_text, notes, tables
+from gridveil.evaluate.ingested import ingest_town
+from gridveil.evaluate.own_bounds import own_bound, scaled_bound
+from gridveil.evaluate.study import Study
+from gridveil.evaluate.summary import Case, ranking, summarise
+from gridveil.evaluate.town import DEMO_WINDOW, Town, make_town
+from gridveil.privacy.bound import Bound
+from gridveil.spec import Spec, make_spec
+
+GRID = Grid(0, 0, 800, 800, nx=8, ny=8)
+WINDOW = Window(DEMO_WINDOW.start, DEMO_WINDOW.step, 24)
+COMMON = Bound(20_000, 192_000)
+
+
+@pytest.fixture(scope="module")
+def town() -> Town:
+    return make_town(60, grid=GRID, window=WINDOW)
+
+
+@pytest.fixture(scope="module")
+def spec(town: Town, tmp_path_factory: pytest.TempPathFactory) -> Spec:
+    readings, households = town.write(tmp_path_factory.mktemp("town"))
+    return make_spec(
+        {
+            "readings": readings,
+            "households": households,
+            "extent": (0, 0, 800, 800),
+            "grid": (8, 8),
+            "start": WINDOW.start,
+            "steps": 24,
+            "bound_step": 20,
+            "bound_window": 48,
+        }
+    )
+
+
+def test_ingest_gives_the_town_as_it_is(town: Town, spec: Spec) -> None:
+    placed, report = ingest_town(spec, 0, placed=True)
+    np.testing.assert_allclose(placed.truth(), town.cube(WINDOW), atol=1e-9)
+    assert len(placed.cells) == 60
+    assert not report.faults
+
+
+def test_steps_before_the_window_are_read_too(town: Town, spec: Spec) -> None:
+    later = spec.model_copy(update={"start": WINDOW.times()[10], "steps": 14})
+    placed, _ = ingest_town(later, 10, placed=True)
+    np.testing.assert_allclose(placed.truth(), town.cube(WINDOW)[:, :, 10:], atol=1e-9)
+    assert placed.dataset.readings.shape == (60, 24)
+    assert placed.dataset.readings.sum() == round(1000 * town.cube(WINDOW).sum())
+
+
+@pytest.mark.parametrize("without", [(), ("households",), ("households", "extent")])
+def test_households_without_a_place_are_placed(spec: Spec, without: tuple[str, ...]) -> None:
+    spec = spec.model_copy(update=dict.fromkeys(without))
+    study, report = compare(spec, Question(("even",), (3.0,), 2, placement="uniform"), workers=1)
+    assert report.households == 60
+    assert {record["placement"] for record in study.records} == {"uniform"}
+    assert not study.failures
+    by_repeat = [[r for r in study.records if r["repeat"] == repeat and r["truth"] == "raw"] for repeat in (0, 1)]
+    assert by_repeat[0][0]["mae"] != by_repeat[1][0]["mae"]
+
+
+def test_points_draw_households_to_them(spec: Spec, tmp_path: Path) -> None:
+    (tmp_path / "points.csv").write_text("x,y,weight\n50,50,1\n750,750,3\n")
+    question = Question(("identity",), (1e6,), 1, placement="density", points=tmp_path / "points.csv")
+    study, _ = compare(spec, question, workers=1)
+    assert not study.failures
+    # All is in two cells of 64: most of 300 cells asked for have nothing in them.
+    small = next(record for record in study.records if record["workload"] == "small")
+    assert small["zero_truths"] > 200
+
+
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        ({"mechanisms": ("evn",)}, "there is no mechanism evn; there are: stpt"),
+        ({"mechanisms": ()}, "there are: stpt"),
+        ({"epsilons": ()}, "at least one epsilon"),
+        ({"repeats": 0}, "one repeat"),
+        ({"clip": -1.0}, "clip -1"),
+        ({"points": Path("p.csv")}, "density"),
+        ({"placement": "density"}, "--points"),
+        ({"placement": "somewhere"}, "there are uniform"),
+    ],
+)
+def test_what_cannot_be_asked_is_refused(wrong: dict, words: str) -> None:
+    with pytest.raises(UsageError, match=words):
+        Question(**{"mechanisms": ("even",), **wrong})
+
+
+def test_each_method_runs_under_the_common_bound_and_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(own_bounds, "_table", lambda: {"even": {"1": ["clip", "1/2"], "10": ["cap", "1"]}})
+    trials = make_trials(Question(("even", "identity"), (1.0, 10.0), 1), COMMON, 120)
+    assert [(t.mechanism, t.epsilon, t.bound, t.bound_names) for t in trials] == [
+        ("even", 1, COMMON, ("common",)),
+        ("even", 1, Bound(800, 96_000), ("own",)),
+        ("even", 10, COMMON, ("common", "own")),
+        ("identity", 1, COMMON, ("common", "own")),
+        ("identity", 10, COMMON, ("common", "own")),
+    ]
+    assert {trial.clip for trial in trials} == {1600}
+    assert own_bound("even", 2, COMMON, 120) == Bound(800, 96_000)  # 2 is nearer to 1 than to 10, by ratio
+    assert own_bound("even", 4, COMMON, 120) == COMMON
+
+
+def test_the_packaged_table_of_bounds_makes_bounds() -> None:
+    for mechanism, tuned in own_bounds._table().items():
+        for epsilon, (kind, factor) in tuned.items():
+            assert kind in own_bounds.KINDS
+            assert factor in own_bounds.FACTORS
+            assert own_bound(mechanism, float(epsilon), COMMON, 120) == scaled_bound(COMMON, 120, kind, factor)
+
+
+@pytest.mark.parametrize("kind", own_bounds.KINDS)
+@pytest.mark.parametrize("factor", own_bounds.FACTORS)
+def test_scaled_bounds_stay_bounds(kind: str, factor: str) -> None:
+    for steps in (1, 7, 120):
+        bound = scaled_bound(Bound(3, 5), steps, kind, factor)
+        assert bound.window <= bound.step * steps
+
+
+def invented(mechanism: str, epsilon: float, repeat: int, wape: float | None, **more: object) -> dict:
+    record = {"mechanism": mechanism, "epsilon": epsilon, "repeat": repeat, "wape": wape, "truth": "raw"}
+    record |= dict.fromkeys(("mre", "mre_floor", "mae", "bias"), wape)
+    record |= {"bound": "own", "workload": "random", "suppressed": 0, "seconds": 0.5, "bound_step": 1}
+    return {**record, "bound_window": 2, **more}
+
+
+RECORDS = [
+    invented(name, epsilon, repeat, error / epsilon + repeat, workload=workload, truth=truth, bound=bound)
+    for name, error in (("stpt", 20.0), ("even", 10.0), ("count-rule", 5.0))
+    for epsilon in (1.0, 3.0)
+    for repeat in (0, 1)
+    for workload in ("random", "small")
+    for truth in ("raw", "clipped")
+    for bound in ("own", "common")
+]
+
+
+def test_means_and_spreads_are_over_repeats() -> None:
+    spread = summarise(RECORDS)[Case("even", 1.0, "own", "random")]
+    assert spread.mean == 10.5
+    assert spread.deviation == pytest.approx(0.5**0.5)
+    undefined = [invented("even", 1.0, 0, None), invented("even", 1.0, 1, 4.0)]
+    assert summarise(undefined)[Case("even", 1.0, "own", "random")] == (4.0, 0.0)
+
+
+def test_yardsticks_are_not_ranked_though_they_err_less() -> None:
+    assert ranking(summarise(RECORDS)) == ["even", "stpt"]
+    text = as_text(RECORDS)
+    assert text.startswith("NOT PRIVATE")
+    first = [line for line in text.splitlines() if "│ " in line or "├" in line][:4]
+    assert [line.split()[1] for line in first if "│" in line] == ["even", "stpt", "count-rule"]
+    assert "*" in first[0]
+    assert first[2].startswith("├")
+    assert "*" not in first[3]
+    assert any("no guarantee" in line for line in notes(RECORDS))
+
+
+def test_bounds_are_told_apart_where_they_differ() -> None:
+    assert len(next(tables(RECORDS)).columns) == 2 + 2
+    other = [{**record, "bound_window": 1 if record["bound"] == "own" else 2} for record in RECORDS]
+    assert len(next(tables(other)).columns) == 2 + 4
+
+
+def test_high_epsilons_get_plain_words_and_gaps_are_told() -> None:
+    told = notes([invented("even", 30.0, 0, 1.0), invented("count-rule", 30.0, 0, 1.0, suppressed=7)])
+    assert any("count as zero" in line for line in told)
+    assert any("epsilon" in line.lower() for line in told)
+
+
+def test_the_figure_is_stamped_and_has_a_panel_for_each_workload() -> None:
+    figure = draw_comparison(RECORDS, "A title")
+    assert isinstance(figure, Figure)
+    assert len(figure.axes) == 2
+    assert any("NOT PRIVATE" in text.get_text() for text in figure.texts)
+    assert [text.get_text() for text in figure.axes[0].texts] == ["count-rule", "even", "stpt"]
+    assert as_png(figure).startswith(b"\x89PNG")
+
+
+def test_labels_keep_their_distance() -> None:
+    rng = np.random.default_rng(0)
+    for _ in range(50):
+        wanted = np.sort(rng.uniform(0, 100, 25))
+        at = spaced(wanted, 3.0)
+        assert (np.diff(at) >= 3.0 - 1e-9).all()
+        assert at.mean() == pytest.approx(wanted.mean())
+
+
+def test_files_are_new_and_json(tmp_path: Path) -> None:
+    write_new(tmp_path / "deep" / "out.json", as_json(Study(RECORDS, {})))
+    assert json.loads((tmp_path / "deep" / "out.json").read_text()) == RECORDS
+    with pytest.raises(UsageError, match="never overwritten"):
+        write_new(tmp_path / "deep" / "out.json", b"")
+    assert len(list((tmp_path / "deep").iterdir())) == 1

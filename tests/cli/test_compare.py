@@ -92,6 +92,7 @@ def test_a_stopped_comparison_goes_on(work: Path) -> None:
         ("--households households.parquet --mechanisms even --workload big", 2, "4x4x24"),
         ("--households households.parquet --mechanisms even --json spec.toml", 2, "never overwritten"),
         ("--households households.parquet --mechanisms even --json out.txt", 2, ".json"),
+        ("--placement density --mechanisms even --points nowhere.csv", 3, "nowhere.csv"),
         ("--placement somewhere --mechanisms even", 2, "there are uniform"),
     ],
 )

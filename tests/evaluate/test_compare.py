@@ -175,6 +175,11 @@ def test_bounds_are_told_apart_where_they_differ() -> None:
     assert len(next(tables(other)).columns) == 2 + 4
 
 
+def test_a_method_that_failed_at_an_epsilon_is_missing_there() -> None:
+    rest = [record for record in RECORDS if (record["mechanism"], record["epsilon"]) != ("stpt", 3.0)]
+    assert [table.row_count for table in tables(rest)] == [3, 2]
+
+
 def test_high_epsilons_get_plain_words_and_gaps_are_told() -> None:
     told = notes([invented("even", 30.0, 0, 1.0), invented("count-rule", 30.0, 0, 1.0, suppressed=7)])
     assert any("count as zero" in line for line in told)

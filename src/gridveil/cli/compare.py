@@ -87,6 +87,9 @@ def run(
     if json is not None and json == text:
         msg = f"--json {json}: the tables are written beside it as .txt; give a name that ends in .json"
         raise UsageError(msg)
+    if spec is not None and source is not None and source.endswith(".toml"):
+        msg = f"{source} and --spec {spec}: two specs; give one"
+        raise UsageError(msg)
     check_new([json, text, figure])
     keep = json.with_name(json.name + PARTIAL) if json else None
     settings = o.spec_from(source, None, flags, str(spec) if spec else None)

@@ -97,7 +97,7 @@ def compare(
         points = str(question.points.absolute()) if question.points else None
         towns = IngestedTown(str(Path(folder) / "town.npz"), points, spec.extent)
         trials = make_trials(question, common, town.dataset.window.steps)
-        about = {"gridveil": version("gridveil"), "data": digest(town), "points": points, "workloads": list(workloads)}
+        about = {"gridveil": version("gridveil"), "data": digest(town, question.points), "workloads": list(workloads)}
         path = keep or Path(folder) / "study.jsonl"
         study = run_study(trials, RunTrial(towns, workloads), path, progress, about=about, workers=workers)
         return study, report

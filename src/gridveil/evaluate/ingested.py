@@ -92,9 +92,11 @@ def _nowhere(spec: Spec, grid: Grid, folder: Path) -> HouseholdsTable:
     return HouseholdsTable(str(folder / "households.parquet"), x="x", y="y")
 
 
-def digest(town: Placed) -> str:
+def digest(town: Placed, points: Path | None) -> str:
     """Return what tells whether a study was of the same data; for the operator's own files only."""
-    return hashlib.sha256(town.cells.tobytes() + town.dataset.readings.tobytes()).hexdigest()
+    with reading(str(points)):
+        drawn = points.read_bytes() if points else b""
+    return hashlib.sha256(town.cells.tobytes() + town.dataset.readings.tobytes() + drawn).hexdigest()
 
 
 def save(town: Placed, path: Path) -> None:

@@ -59,6 +59,8 @@ def test_kaggle_edition_as_a_folder(load: Any, tmp_path: Path) -> None:
     (kaggle / "informations_households.csv").write_bytes(
         b"LCLid,stdorToU,Acorn,Acorn_grouped,file\r\nMAC005492,ToU,ACORN-,ACORN-,block_0\r\n"
     )
+    found, done = load("lcl", kaggle / "halfhourly_dataset", out="readings only")
+    assert (len(found), done.attributes) == (1, 0)
     found, done = load("lcl", kaggle)
     assert found == [("MAC000002", "2012-10-12T00:00", 0.5)]
     assert done.left_out == {("lines", "energy missing (Null)"): 1}

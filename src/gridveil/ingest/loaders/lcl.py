@@ -38,7 +38,7 @@ class Lcl(Loader):
 
     def layout(self, top: list[str]) -> int:
         """Know the edition by its header."""
-        names = tuple(name.strip() for name in top[0].split(",")) if top else ()
+        names = tuple(name.strip() for name in top[0].split(","))
         if names not in LAYOUTS:
             raise WrongLayoutError(1)
         self.names = names

@@ -104,6 +104,8 @@ class Loader:
         names = ["household", *self.attributes]
         if self.attributes and set(names) <= set(found.column_names):
             news = found.select(names).group_by(names).aggregate([]).select(names).cast(self.seen.schema)
+            says = pc.is_valid(pc.coalesce(*(news[name] for name in self.attributes)))
+            news = news.filter(pc.and_(says, pc.is_valid(news["household"])))
             self.seen = pa.concat_tables([self.seen, news]).group_by(names).aggregate([]).select(names)
 
     def known_attributes(self) -> pa.Table | None:
@@ -114,7 +116,7 @@ class Loader:
         single = ", ".join(f"CASE WHEN count(DISTINCT {a}) = 1 THEN min({a}) END AS {a}" for a in self.attributes)
         several = " OR ".join(f"count(DISTINCT {a}) > 1" for a in self.attributes)
         table = self.con.sql(
-            f"SELECT household, {single}, {several} AS several FROM seen WHERE household IS NOT NULL "  # noqa: S608  # our names
+            f"SELECT household, {single}, {several} AS several FROM seen "  # noqa: S608  # our names
             "GROUP BY household ORDER BY household"
         ).to_arrow_table()
         disagree = pc.sum(table["several"]).as_py()

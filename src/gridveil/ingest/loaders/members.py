@@ -8,7 +8,6 @@ import zlib
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path, PurePosixPath
 from typing import IO
 
@@ -17,8 +16,8 @@ from gridveil.ingest.lines import BLOCK, LONGEST_LINE
 
 ENDINGS = (".csv", ".txt", ".zip")
 """Of files that are looked at in folders and zips."""
-TOP = 1000
-"""So many lines at the top of a file tell its layout."""
+TOP, MOST = 100, 8 * 2**20
+"""So many lines at the top of a file tell its layout, or so many bytes, whichever is less."""
 
 
 @dataclass(frozen=True)
@@ -59,10 +58,12 @@ class Member:
 
     def top(self) -> list[str]:
         """Return the first lines, without byte-order mark and line ends."""
+        lines: list[bytes] = []
         with self.open() as file:
-            lines = islice(iter(lambda: file.readline(LONGEST_LINE), b""), TOP)
-            text = [line.decode(errors="replace").strip(" \r\n") for line in lines]
-        return [text[0].removeprefix("\ufeff"), *text[1:]] if text else []
+            while len(lines) < TOP and sum(map(len, lines)) < MOST and (line := file.readline(LONGEST_LINE)):
+                lines.append(line)
+        text = [line.decode(errors="replace").strip(" \r\n") for line in lines] or [""]
+        return [text[0].removeprefix("\ufeff"), *text[1:]]
 
 
 @contextmanager

@@ -38,7 +38,7 @@ class Uci(Loader):
 
     def layout(self, top: list[str]) -> int:
         """Read the clients' names."""
-        first, *names = [name.strip(' "') for name in top[0].split(";")] if top else [""]
+        first, *names = [name.strip(' "') for name in top[0].split(";")]
         if first or not names or not all(re.fullmatch(r"MT_[0-9]+", name) for name in names):
             raise WrongLayoutError(1)
         if len(set(names)) < len(names):

@@ -216,7 +216,10 @@ def test_interrupting_says_so_and_leaves_nothing(work: Path) -> None:
     with subprocess.Popen([GRIDVEIL, *line.split()], cwd=work, stderr=subprocess.PIPE, text=True) as running:
         time.sleep(6)
         running.send_signal(signal.SIGINT)
-        told = running.communicate(timeout=120)[1]
+        try:
+            told = running.communicate(timeout=120)[1]
+        finally:
+            running.kill()
     assert running.returncode == 130
     assert "interrupted; a release is there whole or not at all" in told
     assert "Traceback" not in told

@@ -73,8 +73,8 @@ def test_households_without_a_place_are_placed(spec: Spec, without: tuple[str, .
 
 
 def test_points_draw_households_to_them(spec: Spec, tmp_path: Path) -> None:
-    (tmp_path / "points.csv").write_text("x,y,weight\n50,50,1\n750,750,3\n")
-    question = Question(("identity",), (1e6,), 1, placement="density", points=tmp_path / "points.csv")
+    (tmp_path / "points.csv").write_text("x,y,meters\n50,50,1\n750,750,3\n")
+    question = Question(("identity",), (1e6,), 1, placement="density", points=tmp_path / "points.csv", weight="meters")
     study, _ = compare(spec, question, workers=1)
     assert not study.failures
     # All is in two cells of 64: most of 300 cells asked for have nothing in them.

@@ -20,7 +20,20 @@ WIDE = 200
 
 PARTIAL = ".partial.jsonl"
 NOT_OF_A_SPEC = frozenset(
-    ["source", "spec", "mechanisms", "epsilon", "repeats", "clip", "workload", "placement", "points", "json", "figure"]
+    [
+        "source",
+        "spec",
+        "mechanisms",
+        "epsilon",
+        "repeats",
+        "clip",
+        "workload",
+        "placement",
+        "points",
+        "weight",
+        "json",
+        "figure",
+    ]
 )
 
 
@@ -58,6 +71,9 @@ def run(
     points: Annotated[
         Path | None, typer.Option(help="Of density: x, y (or lon, lat) and weight", rich_help_panel=COMPARISON)
     ] = None,
+    weight: Annotated[
+        str, typer.Option(help="The column of --points that has the weights", rich_help_panel=COMPARISON)
+    ] = "weight",
     json: Annotated[Path | None, typer.Option(help="All records, a new file")] = None,
     figure: Annotated[Path | None, typer.Option(help="Picture, a new PNG file")] = None,
 ) -> None:
@@ -80,6 +96,7 @@ def run(
         repeats=repeats,
         placement=placement,
         points=points,
+        weight=weight,
         clip=clip,
         workloads=tuple(workload or ()),
     )

@@ -37,7 +37,7 @@ class Question:
     """What to compare: methods and epsilons, so many repeats, under what placement, clip and workloads.
 
     clip: kWh of one reading, for the clipped truth; by default a step's share of the window bound.
-    points: a table of points and weights, for the placement `density`.
+    points: a table of points and weights, for the placement `density`; `weight` names the column of the weights.
     """
 
     mechanisms: tuple[str, ...]
@@ -45,6 +45,7 @@ class Question:
     repeats: int = REPEATS
     placement: str | None = None
     points: Path | None = None
+    weight: str = "weight"
     clip: float | None = None
     workloads: tuple[str, ...] = ()
 
@@ -95,9 +96,10 @@ def compare(
     with tempfile.TemporaryDirectory(prefix="gridveil-") as folder:
         save(town, Path(folder) / "town.npz")
         points = str(question.points.absolute()) if question.points else None
-        towns = IngestedTown(str(Path(folder) / "town.npz"), points, spec.extent)
+        towns = IngestedTown(str(Path(folder) / "town.npz"), points, question.weight, spec.extent)
         trials = make_trials(question, common, town.dataset.window.steps)
-        about = {"gridveil": version("gridveil"), "data": digest(town, question.points), "workloads": list(workloads)}
+        data = digest(town, question.points, question.weight)
+        about = {"gridveil": version("gridveil"), "data": data, "workloads": list(workloads)}
         path = keep or Path(folder) / "study.jsonl"
         study = run_study(trials, RunTrial(towns, workloads), path, progress, about=about, workers=workers)
         return study, report

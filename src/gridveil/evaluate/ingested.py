@@ -36,6 +36,7 @@ class IngestedTown:
 
     path: str
     points: str | None = None
+    weight: str = "weight"
     extent: tuple[float, float, float, float] | None = None
 
     def __call__(self, dataset: str, placement: str, seed: int) -> Placed:
@@ -44,7 +45,7 @@ class IngestedTown:
         town = _load(Path(self.path))
         if placement == AS_GIVEN:
             return town
-        points = read_points(Path(self.points), extent=self.extent) if self.points else None
+        points = read_points(Path(self.points), self.weight, self.extent) if self.points else None
         return place_dataset(town.dataset, placement, (town.grid.nx, town.grid.ny), seed, points)
 
 
@@ -92,10 +93,10 @@ def _nowhere(spec: Spec, grid: Grid, folder: Path) -> HouseholdsTable:
     return HouseholdsTable(str(folder / "households.parquet"), x="x", y="y")
 
 
-def digest(town: Placed, points: Path | None) -> str:
+def digest(town: Placed, points: Path | None, weight: str) -> str:
     """Return what tells whether a study was of the same data; for the operator's own files only."""
     with reading(str(points)):
-        drawn = points.read_bytes() if points else b""
+        drawn = points.read_bytes() + weight.encode() if points else b""
     return hashlib.sha256(town.cells.tobytes() + town.dataset.readings.tobytes() + drawn).hexdigest()
 
 

@@ -2,7 +2,13 @@
 
 from typing import Any
 
+import duckdb
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gridveil.ingest.lines import as_batch
+from gridveil.ingest.loaders.lcl import Lcl
 
 LCL = b"LCLid,stdorToU,DateTime,KWH/hh (per half hour) \r\n"
 STRAY = [
@@ -55,3 +61,18 @@ def test_order_of_lines_and_cores_do_not_matter(load: Any) -> None:
     backward, _ = load("cer", File1=b"".join(reversed(lines)), out="backward")
     assert sorted(forward) == sorted(backward)
     assert len(forward) == 9600
+
+
+@settings(max_examples=50)
+@given(
+    st.lists(st.one_of(st.binary(max_size=60), st.text("MAC0123456789,:-. \"'\r\x00;\ufffd", max_size=60)), max_size=5)
+)
+def test_whatever_a_line_holds(strays: list[bytes | str]) -> None:
+    others = [stray.encode() if isinstance(stray, str) else stray for stray in strays]
+    good = [b"HOME,Std,2012-10-12 %02d:30:00.0000000, %d " % (hour, hour) for hour in range(6)]
+    mixed = [line for pair in zip(good, [*others, *[b""] * 6], strict=False) for line in pair]
+    with duckdb.connect() as con:
+        loader = Lcl(con)
+        loader.layout([LCL.decode().strip()])
+        table = next(loader.read(as_batch(b"\r\n".join(line.replace(b"\n", b"") for line in mixed) + b"\n")))
+    assert [row["kwh"] for row in table.to_pylist() if row["household"] == "HOME"] == list(range(6))

@@ -47,6 +47,11 @@ def test_older_edition_with_acorn_groups(load: Any, tmp_path: Path) -> None:
     }
 
 
+def test_columns_are_found_by_name(load: Any) -> None:
+    text = b"energy(kWh/hh),LCLid,tstp\n0.5,MAC000002,2012-10-12 00:30:00.0000000\n"
+    assert load("lcl", block_0=text)[0] == [("MAC000002", "2012-10-12T00:00", 0.5)]
+
+
 def test_kaggle_edition_as_a_folder(load: Any, tmp_path: Path) -> None:
     kaggle = tmp_path / "kaggle"
     (kaggle / "halfhourly_dataset").mkdir(parents=True)

@@ -39,7 +39,7 @@ class Lcl(Loader):
     def layout(self, top: list[str]) -> int:
         """Know the edition by its header."""
         names = tuple(name.strip() for name in top[0].split(","))
-        if names not in LAYOUTS:
+        if sorted(names) not in [sorted(layout) for layout in LAYOUTS]:
             raise WrongLayoutError(1)
         self.names = names
         return 1
@@ -57,7 +57,7 @@ class Lcl(Loader):
         """Subtract half an hour from the label, which is the interval's end."""
         tariff, acorn, grouped = (self._field(name) for name in (TARIFF, *ACORN))
         fields = f"""
-            SELECT f IS NOT NULL AS whole, identifier(trim(f[1])) AS household,
+            SELECT f IS NOT NULL AS whole, identifier({self._field("LCLid")}) AS household,
                    nullif({tariff}, '') AS tariff, nullif({acorn}, '') AS acorn, nullif({grouped}, '') AS acorn_grouped,
                    {self._field(*TIMES)} AS label, {self._field(*VALUES)} AS energy
             FROM (SELECT CASE WHEN len(found) = {len(self.names)} THEN found END AS f

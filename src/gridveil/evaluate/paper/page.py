@@ -1,0 +1,225 @@
+"""The page of the report: what was run, what it shows, and how that compares with the paper's text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from gridveil.evaluate.compare import EPSILONS
+from gridveil.evaluate.paper.experiments import PAPER_EPSILON, Size
+from gridveil.evaluate.paper.findings import AGREES, BESIDE, DISAGREES, FEW, IN_PART, MOST, Finding
+from gridveil.evaluate.paper.london import sentences, told_bound
+from gridveil.evaluate.paper.numbers import Lines, select
+from gridveil.evaluate.paper.rankings import rank_table
+from gridveil.evaluate.paper.tables import folded, london_tables, markdown
+from gridveil.evaluate.paper.towns import (
+    LONDON,
+    LONDON_CLIP,
+    LONDON_COMMON,
+    LONDON_TUNED_FROM,
+    STANDINS,
+    PaperTowns,
+    clip_of,
+    in_kwh,
+    read_density,
+)
+from gridveil.evaluate.scoring import Record
+from gridveil.evaluate.trial import promise
+from gridveil.mechanisms.registry import COMPARISON_ONLY
+from gridveil.privacy.budget import attacker_rate
+
+
+@dataclass(frozen=True)
+class Held:
+    """All results, averaged over repeats; run times as they are."""
+
+    done: int
+    total: int
+    london: Lines
+    panels: Lines
+    buckets: Lines
+    leak: Lines
+    pattern: list[Record]
+    runtime: list[Record]
+
+
+def page(held: Held, found: dict[str, list[Finding]], drawn: list[str], size: Size, towns: PaperTowns) -> str:
+    """Return the whole page as Markdown."""
+    parts = [
+        "# The paper's evaluation, run again",
+        _stamp(held, size),
+        _summary(found),
+        "## What was run",
+        *_setting(held, towns),
+        "## What epsilon 30 means",
+        _epsilon(),
+        "## The comparison panels (the paper's section 5.2)",
+        *_panels(held, found["comparison"], drawn),
+        "## London: measured households",
+        *_london(held.london, drawn),
+        "## STPT in detail (the paper's section 5.3)",
+        *_figure(drawn, "pattern-budget", "pattern MAE and RMSE against budget"),
+        *_figure(drawn, "pattern-depth", "pattern MAE and RMSE against depth"),
+        *map(_told, found["pattern"]),
+        *_figure(drawn, "buckets", "error against the number of buckets"),
+        *map(_told, found["buckets"]),
+        *_figure(drawn, "runtime", "run time of every method"),
+        *map(_told, found["runtime"]),
+        "## What the leak is worth",
+        *_leak(held, found["leak"], drawn),
+        "## Files",
+        _files(),
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def _stamp(held: Held, size: Size) -> str:
+    words = (
+        "**NOT PRIVATE: everything here was computed from true values, with seeded noise (run times: with real "
+        "noise).** Made by `gridveil bench paper`; every sentence with a number, every table and every figure comes "
+        "from its results. "
+    )
+    words += f"{held.done:,} of {held.total:,} trials are done; {size.repeats} repeats of each."
+    if held.done < held.total:
+        words += " **This is a report on an unfinished run: parts are missing or rest on fewer repeats.**"
+    if size.repeats == 1:
+        words += " **A quick look: one repeat says little; differences may be chance.**"
+    return words
+
+
+def _summary(found: dict[str, list[Finding]]) -> str:
+    everything = [finding for some in found.values() for finding in some if finding.verdict != BESIDE]
+    counts = {word: sum(f.verdict == word for f in everything) for word in (AGREES, IN_PART, DISAGREES)}
+    words = ", ".join(f"{count} {word}" for word, count in counts.items())
+    return (
+        f"Of {len(everything)} statements of the paper's section 5, each tried on every data set and method it can be "
+        f"tried on: {words}. A statement about many cases *agrees* if it holds in at least {100 * MOST:.0f} % of them "
+        f"and *in part* from {100 * FEW:.0f} % on."
+    )
+
+
+def _setting(held: Held, towns: PaperTowns) -> Iterator[str]:
+    london = towns.dataset(LONDON)
+    epsilons = ", ".join(f"{case:g}" for case in sorted({case.epsilon for case in held.panels}))
+    clips = ", ".join(f"{name} {clip_of(name) / 1000:g}" for name in STANDINS)
+    yield (
+        f"- **Data.** {london.origin}; and *stand-ins* for the paper's four data sets ({', '.join(STANDINS)}): "
+        "invented readings with the households, mean, standard deviation and maximum of its Table 2 (see "
+        "`docs/data.md`). The paper's own data cannot be redistributed. What holds on stand-ins need not hold on the "
+        "data they stand for."
+    )
+    density = (
+        f" and `density` (London only: at {len(read_density(towns).weight):,} points with weights `{towns.weight}`, "
+        "homes about 110 m around them)"
+        if towns.points
+        else ""
+    )
+    yield (
+        f"- **Places** are drawn: `uniform`, `normal` (random centre, s.d. a third of the grid){density}; 32 x 32 "
+        "cells, 120 hours, 100 hours before them for training. No household's true place is known. A repeat draws "
+        f"places, queries and noise anew."
+    )
+    yield (
+        f"- **Bounds.** *Common*: for stand-ins the paper's clip ({clips} kWh an hour, nothing else); for London "
+        f"{in_kwh(LONDON_COMMON)}, a public choice. *Own*: for each method the factor that did best on other London "
+        f"hours (`own_bounds.json`), of {in_kwh(LONDON_TUNED_FROM)} for London, and of 20 kWh a step and what the clip "
+        "allows in all for stand-ins. Yardsticks take no notice of bounds."
+    )
+    yield (
+        f"- **Truths.** *Raw*: what was consumed. *Clipped*: readings cut at the clip (London: {LONDON_CLIP / 1000:g} "
+        "kWh) first, as the paper scores: energy cut away is then no error. "
+        f"**Errors**: MRE without queries whose truth is zero, WAPE; 300 queries of each kind. Epsilon {epsilons}."
+    )
+    yield _yardsticks()
+
+
+def _yardsticks() -> str:
+    lines = "\n".join(f"  - *{name}*: {promise(name)}" for name in COMPARISON_ONLY)
+    return f"- **Not ranked**, in italics and dotted, because they promise less:\n{lines}"
+
+
+def _epsilon() -> str:
+    rows = [["epsilon", "recognises a household, at most"]]
+    rows += [[f"{epsilon:g}", f"{100 * attacker_rate(epsilon):.10g} %"] for epsilon in EPSILONS]
+    return (
+        f"The paper's epsilon is {PAPER_EPSILON:g}. An attacker who knows everything about everyone else, and falsely "
+        f"accuses at most 1 in 100, recognises a household that is in the data with a chance of at most:\n\n"
+        f"{markdown(rows)}\n\nSo {PAPER_EPSILON:g} by itself rules out nothing in practice: it protects little, and "
+        "comparisons at 1 and 3 are those that count for a publication. All curves therefore show 1, 3, 10 and 30."
+    )
+
+
+def _panels(held: Held, found: list[Finding], drawn: list[str]) -> Iterator[str]:
+    yield (
+        "All of this section is under the common bound (the paper's clip) and against the clipped truth, as in the "
+        "paper, on stand-ins. The paper's figure has rows CER, CA, MI and TX; its text speaks of rows CA-Uniform, "
+        "CER-Uniform, CA-Normal and CER-Normal. Here the rows are the figure's, each with both placements."
+    )
+    yield from _figure(drawn, "panels", "twelve comparison panels at epsilon 30")
+    yield from map(_told, found)
+    if held.panels:
+        yield "Mean ranks over data sets, placements and workloads (MRE, clipped truth, common bound; 1 is best):"
+        yield markdown(rank_table(held.panels, "common", "clipped"))
+        if any(case.bound == "own" and case.mechanism not in COMPARISON_ONLY for case in held.panels):
+            yield "The same against the raw truth, each method under its own bound:"
+            yield markdown(rank_table(held.panels, "own", "raw"))
+    for placement in ("uniform", "normal"):
+        yield from _figure(drawn, f"curves-{placement}", f"error against epsilon, {placement} placement")
+
+
+def _london(lines: Lines, drawn: list[str]) -> Iterator[str]:
+    yield from _figure(drawn, "london", "London: error against epsilon")
+    if not lines:
+        return
+    bound = told_bound(lines)
+    yield f"Told of the raw truth, {bound} bound:"
+    yield "\n".join(f"- {sentence}" for sentence in sentences(lines))
+    yield f"Mean ranks over placements and workloads (MRE, raw truth, {bound} bound; 1 is best):"
+    yield markdown(rank_table(lines, bound, "raw"))
+    yield "Mean ranks, clipped truth, common bound:"
+    yield markdown(rank_table(lines, "common", "clipped"))
+    yield "All tables: % mean ± standard deviation over repeats; methods from best to worst by MRE of random queries."
+    for placement in dict.fromkeys(case.placement for case in lines):
+        yield f"### London, {placement}"
+        for epsilon in sorted({case.epsilon for case in select(lines, placement=placement)}):
+            for which, truth, table in london_tables(lines, placement, epsilon):
+                yield folded(f"{placement}, epsilon {epsilon:g}, {which} bound, {truth} truth", table)
+
+
+def _leak(held: Held, found: list[Finding], drawn: list[str]) -> Iterator[str]:
+    yield (
+        "The authors' code (github.com/ANRGUSC/pars) conditions on raw data: inference is teacher-forced on the raw "
+        "hours before each published one, so the partition is not private; cells with a raw sum of 1 or less are "
+        "dropped; blocks are averaged by their exact number of households; the clip is taken from the data. None of "
+        "that is covered by its epsilon. `stpt-leaky` does the same with the authors' parameters, inside this "
+        "evaluation only. Here it stands beside `stpt-paper` (the paper to the letter, made private) and `stpt`, with "
+        "at most one household in a cell, as the authors have it (they draw 1,024 households with replacement; here "
+        "nobody is drawn twice, so that most cells of CA, MI and TX are empty), under the paper's clip and against the "
+        "clipped truth; *authors' scoring* is by their draws of queries and their rule for zero truths (divide by 20)."
+    )
+    yield from _figure(drawn, "leak", "authors' code beside honest methods")
+    yield from map(_told, found)
+    if not held.leak:
+        yield "Not run yet."
+
+
+def _told(finding: Finding) -> str:
+    why = f" *Why:* {finding.why}" if finding.why and finding.verdict in {IN_PART, DISAGREES} else ""
+    paper = f"*The paper:* {finding.paper} " if finding.verdict != BESIDE else ""
+    return f"**{finding.topic}: {finding.verdict}.** {paper}*Here:* {finding.ours}{why}"
+
+
+def _figure(drawn: list[str], name: str, words: str) -> Iterator[str]:
+    if name in drawn:
+        yield f"![{words}](reproduction/{name}.png)\n\n[as SVG](reproduction/{name}.svg)"
+
+
+def _files() -> str:
+    return (
+        "In the folder `reproduction`: `london.csv`, `panels.csv`, `buckets.csv`, `leak.csv` (errors, mean and "
+        "standard deviation over repeats), `pattern.csv`, `runtime.csv`, `findings.json` (every statement with its "
+        "numbers), and the figures as PNG and SVG. Made anew with\n\n"
+        "    gridveil bench paper --out OUT --data lcl=readings_hourly.parquet \\\n"
+        "        --points feeders.parquet --weight n_meters_median\n"
+        "    cp -r OUT/reproduction.md OUT/reproduction docs/"
+    )

@@ -1,0 +1,66 @@
+"""Tables of the report, in Markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from gridveil.evaluate.compare import all_methods
+from gridveil.evaluate.paper.numbers import Case, Line, Lines
+from gridveil.evaluate.scoring import TRUTHS
+from gridveil.evaluate.summary import Spread
+from gridveil.evaluate.workloads import WORKLOADS
+from gridveil.mechanisms.registry import COMPARISON_ONLY
+
+COLUMNS = [("mre", workload) for workload in WORKLOADS] + [("wape", workload) for workload in WORKLOADS]
+NOT_RUN = "-"
+
+
+def markdown(rows: Sequence[Sequence[str]]) -> str:
+    """Return rows, of which the first is the head, as a Markdown table; the first column is text."""
+    head, *body = rows
+    lines = [head, ["---", *["---:"] * (len(head) - 1)], *body]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def folded(summary: str, content: str) -> str:
+    """Return content that a reader opens."""
+    return f"<details><summary>{summary}</summary>\n\n{content}\n\n</details>"
+
+
+def london_tables(lines: Lines, placement: str, epsilon: float) -> Iterator[tuple[str, str, str]]:
+    """Yield (bound, truth, table) of all methods at one placement and epsilon: MRE and WAPE, mean ± s.d., in %.
+
+    Methods stand from best to worst by their MRE of random queries; those that promise less are below, in italics.
+    """
+    for bound in ("own", "common"):
+        for truth in TRUTHS:
+            cells = {
+                (name, workload): line
+                for name in all_methods()
+                for workload in WORKLOADS
+                if (line := lines.get(Case("lcl", placement, epsilon, bound, workload, truth, name)))
+            }
+            names = [name for name in all_methods() if (name, "random") in cells]
+            if not set(names) - set(COMPARISON_ONLY):
+                continue
+            names.sort(key=lambda name, cells=cells: (name in COMPARISON_ONLY, _mean(cells[name, "random"])))  # type: ignore[misc]  # mypy has no type for the default
+            head = ["method", *(f"{measure.upper()} {workload}" for measure, workload in COLUMNS)]
+            rows = [
+                [
+                    f"*{name}*" if name in COMPARISON_ONLY else name,
+                    *(_text(getattr(cells[name, workload], measure)) for measure, workload in COLUMNS),
+                ]
+                for name in names
+            ]
+            yield bound, truth, markdown([head, *rows])
+
+
+def _mean(line: Line) -> float:
+    return line.mre.mean if line.mre else float("inf")
+
+
+def _text(spread: Spread | None) -> str:
+    if spread is None:
+        return NOT_RUN
+    digits = 0 if abs(spread.mean) >= 100 else 1 if abs(spread.mean) >= 10 else 2  # noqa: PLR2004  # three digits
+    return f"{spread.mean:,.{digits}f} ± {spread.deviation:,.{digits}f}"

@@ -25,6 +25,9 @@ Series = dict[str, list[tuple[float, float, float]]]
 MEASURES = {"mae": "MAE", "rmse": "RMSE"}
 UNITS = "in clips per cell (stpt-leaky: in a household's own range); dashed: a constant at the true mean"
 PANEL = 3.0
+LEAK_MARKERS = ("D", "s", "o", "o", "X")
+BESIDE = 0.1
+"""Of a column: so far apart stand the methods of one data set."""
 
 
 def draw_budget(rows: list[Record]) -> Figure | None:
@@ -112,14 +115,17 @@ def draw_leak(lines: Lines, epsilon: float) -> Figure | None:
     figure, axes_of = _grid([("", w) for w in workloads], "What reading raw data is worth", words, columns=3)
     for (_, workload), axes in axes_of.items():
         axes.set_title(workload.replace("authors-", "authors' scoring: "), color=INK, size=10, loc="left")
-        for name in LEAK_METHODS:
+        for place, (name, marker) in enumerate(zip(LEAK_METHODS, LEAK_MARKERS, strict=True)):
             points = [
-                (number, by_mechanism(lines, dataset=d, workload=workload, epsilon=epsilon, truth="clipped").get(name))
+                (
+                    number + BESIDE * (place - len(LEAK_METHODS) // 2),
+                    by_mechanism(lines, dataset=d, workload=workload, epsilon=epsilon, truth="clipped").get(name),
+                )
                 for number, d in enumerate(datasets)
             ]
             known = np.array([(x, y) for x, y in points if y is not None])
             if len(known):
-                axes.plot(*known.T, marker="o", linewidth=0, markersize=7, color=ink(name), label=name)
+                axes.plot(*known.T, marker=marker, linewidth=0, markersize=7, color=ink(name), label=name)
         axes.set_xticks(range(len(datasets)), [DATASETS[name].replace(" (stand-in)", "") for name in datasets])
         axes.set_xlim(-0.5, len(datasets) - 0.5)
         plain(axes)

@@ -92,7 +92,7 @@ def _draw_dots(axes: Axes, lines: Lines, methods: list[str], *, named: bool) -> 
 
 def draw_curves(lines: Lines, rows: Sequence[tuple[str, str]], title: str, setting: str) -> Figure:
     """Draw error against epsilon: a row for each (data set, placement), a column for each workload."""
-    row, width = 4.3, 14.0
+    row, width = 4.3, 15.0
     height = 0.9 + row * len(rows) + 0.1
     words = f"MRE, %, {setting}, mean over repeats; colour: the paper's methods; dotted, italics: promises less"
     figure = sheet(width, height, title, words)
@@ -103,7 +103,7 @@ def draw_curves(lines: Lines, rows: Sequence[tuple[str, str]], title: str, setti
         right=1 - 1.25 / width,
         top=1 - 1.05 / height,
         bottom=0.45 / height,
-        wspace=0.36,
+        wspace=0.52,
         hspace=0.22,
     )
     for number, (dataset, placement) in enumerate(rows):
@@ -132,8 +132,8 @@ def _draw_lines(axes: Axes, lines: Lines) -> None:
             color=style.colour,
             linestyle=style.line,
             linewidth=style.width,
-            marker="o",
-            markersize=3.5 if name in PAPER else 2,
+            marker="o" if name in PAPER else "",
+            markersize=3.5,
             zorder=3 if name in PAPER else 2,
         )
         ends[name] = (float(points[-1, 0]), float(points[-1, 1]))

@@ -1,42 +1,13 @@
-"""What the paper's text says, beside what our numbers say: every sentence is made of results."""
+"""What a finding is: a sentence of the paper beside what our numbers say, and how far they agree."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from itertools import product
-from statistics import median
 from typing import Any
-
-from gridveil.evaluate.paper.experiments import PAPER_EPSILON, PAPER_PLACEMENTS
-from gridveil.evaluate.paper.numbers import Lines, by_mechanism
-from gridveil.evaluate.paper.towns import STANDINS
-from gridveil.evaluate.workloads import WORKLOADS
-from gridveil.mechanisms.registry import COMPARISON_ONLY
-
-BENCHMARKS = ("identity", "fourier", "fourier-20", "wavelet", "wavelet-20", "fast")
-"""What the paper compares STPT with."""
-
-CLAIMED = dict(zip(STANDINS, (60, 31, 54, 32), strict=True))
-"""Per cent: the paper's improvements for random queries, uniform, in the order of its figure's rows."""
-
-SETTING = {"bound": "common", "truth": "clipped"}
-"""The paper's: one clip for all, and errors against readings cut at it."""
 
 AGREES, IN_PART, DISAGREES, BESIDE = "agrees", "in part", "does not agree", "not in the paper"
 MOST, FEW = 0.75, 0.25
 """A sentence of the paper agrees with ours if it holds in three of four cases, and in part from one of four on."""
-
-WHY_STPT = (
-    "The pattern is rolled out from sanitised values here; the authors' code shows the network raw ones. The "
-    "benchmarks are stronger here too: Fourier and Haar have the noise of their exact sensitivities, which are well "
-    "below the published ones. And the data are stand-ins."
-)
-WHY_FOURIER = (
-    "k frequencies are 2k - 1 real numbers that all need noise, k Haar coefficients are k. The published noise of the "
-    "Fourier method counts a complex coefficient as one number, which is too little for differential privacy and "
-    "flatters it."
-)
 
 
 @dataclass(frozen=True)
@@ -49,188 +20,6 @@ class Finding:
     verdict: str
     numbers: dict[str, Any] = field(default_factory=dict)
     why: str = ""
-
-
-@dataclass(frozen=True)
-class Panel:
-    """One of the paper's comparison panels, in one placement: mean MRE of each method, %."""
-
-    dataset: str
-    placement: str
-    workload: str
-    errors: dict[str, float]
-
-    def best_benchmark(self) -> float:
-        """Return the smallest error among the paper's benchmarks."""
-        return min(self.errors[name] for name in BENCHMARKS)
-
-    def gain(self, method: str) -> float:
-        """Return by how many per cent a method's error is below the best benchmark's."""
-        return 100 * (1 - self.errors[method] / self.best_benchmark())
-
-    def has(self, *methods: str) -> bool:
-        """Tell whether all the methods, and all benchmarks, were run."""
-        return all(name in self.errors for name in (*BENCHMARKS, *methods))
-
-
-def panels(lines: Lines, epsilon: float = PAPER_EPSILON) -> list[Panel]:
-    """Return the panels that are complete as far as the paper's methods go."""
-    found = [
-        Panel(
-            dataset,
-            placement,
-            workload,
-            by_mechanism(lines, dataset=dataset, placement=placement, workload=workload, epsilon=epsilon, **SETTING),
-        )
-        for dataset, placement, workload in product(STANDINS, PAPER_PLACEMENTS, WORKLOADS)
-    ]
-    return [panel for panel in found if panel.has()]
-
-
-def comparison_findings(lines: Lines) -> Iterator[Finding]:
-    """Yield what the paper's section on its comparison panels says, beside ours."""
-    found = panels(lines)
-    if not found:
-        return
-    for method, paper in (
-        ("stpt-paper", "Significant improvements have been made by STPT across the datasets in either distribution."),
-        ("stpt", "The same, of our default `stpt`: the paper's course with a temporal and a spatial partition."),
-    ):
-        yield from _beats_all(found, method, paper)
-    yield from _claimed_gains(found)
-    yield from _small_gain_most(found)
-    yield from _identity_worst(found)
-    yield from _identity_ahead_where_uniform(found)
-    yield from _fourier_over_wavelet(found)
-    yield from _worse_if_clustered(found)
-
-
-def _beats_all(found: list[Panel], method: str, paper: str) -> Iterator[Finding]:
-    ran = [panel for panel in found if panel.has(method)]
-    if ran:
-        ahead = [panel for panel in ran if panel.gain(method) > 0]
-        lost = sorted({f"{panel.dataset}-{panel.placement} {panel.workload}" for panel in ran if panel not in ahead})
-        ours = f"`{method}` has a smaller error than all six benchmarks in {of(ahead, ran)} panels"
-        ours += f"; not in {listed(lost)}." if lost else "."
-        yield Finding(f"{method} against the benchmarks", paper, ours, *verdict(ahead, ran), WHY_STPT)
-
-
-def _claimed_gains(found: list[Panel]) -> Iterator[Finding]:
-    ran = [panel for panel in found if panel.workload == "random" and panel.placement == "uniform"]
-    ran = [panel for panel in ran if panel.has("stpt-paper", "stpt")]
-    if len(ran) < len(STANDINS):
-        return
-    methods = ["stpt-paper", "stpt", *(["stpt-leaky"] if all(panel.has("stpt-leaky") for panel in ran) else [])]
-    gains = {method: {panel.dataset: panel.gain(method) for panel in ran} for method in methods}
-    words = "; ".join(
-        f"`{method}` " + ", ".join(f"{name} {gain:+.0f} %" for name, gain in found_gains.items())
-        for method, found_gains in gains.items()
-    )
-    reached = [name for name, claimed in CLAIMED.items() if gains["stpt-paper"][name] >= claimed]
-    claimed = ", ".join(f"{name} {gain} %" for name, gain in CLAIMED.items())
-    yield Finding(
-        "Improvements for random queries, uniform",
-        f"Improvements of 60, 31, 54 and 32 % (read in the order of its figure's rows: {claimed}; over which method is "
-        "not said).",
-        f"Against the best of the six benchmarks (+ is better): {words}. `stpt-paper` reaches the paper's figure on "
-        f"{len(reached)} of {len(CLAIMED)} data sets.",
-        *verdict(reached, list(CLAIMED), {"claimed": CLAIMED, **gains}),
-        WHY_STPT,
-    )
-
-
-def _small_gain_most(found: list[Panel]) -> Iterator[Finding]:
-    for method in ("stpt-paper", "stpt"):
-        ran = [panel for panel in found if panel.has(method)]
-        gains = {(panel.dataset, panel.placement, panel.workload): panel.gain(method) for panel in ran}
-        places = [
-            place for place in product(STANDINS, PAPER_PLACEMENTS) if all((*place, w) in gains for w in WORKLOADS)
-        ]
-        if not places:
-            continue
-        most = [place for place in places if gains[*place, "small"] == max(gains[*place, w] for w in WORKLOADS)]
-        middle = {w: median(gains[*place, w] for place in places) for w in WORKLOADS}
-        words = ", ".join(f"{w} {gain:+.0f} %" for w, gain in middle.items())
-        yield Finding(
-            f"Where {method} gains most",
-            "The performance enhancement is more pronounced for smaller-sized queries.",
-            f"The gain of `{method}` over the best benchmark is largest for 1x1x1 queries in {of(most, places)} data "
-            f"sets; its median is {words}.",
-            *verdict(most, places, {"median_gain": middle}),
-        )
-
-
-def _identity_worst(found: list[Panel]) -> Iterator[Finding]:
-    worst = [panel for panel in found if panel.errors["identity"] >= max(panel.errors[name] for name in BENCHMARKS)]
-    counts = {w: len([p for p in worst if p.workload == w]) for w in WORKLOADS}
-    words = ", ".join(f"{count} with {w} queries" for w, count in counts.items())
-    last = _counted(max(BENCHMARKS, key=panel.errors.__getitem__) for panel in found)
-    yield Finding(
-        "Identity is the weakest",
-        "The IDENTITY algorithm generally shows the least accuracy among the baseline algorithms.",
-        f"`identity` is the least accurate of the six benchmarks in {of(worst, found)} panels ({words}). Last are: "
-        f"{last}.",
-        *verdict(worst, found, {"by_workload": counts}),
-    )
-
-
-def _identity_ahead_where_uniform(found: list[Panel]) -> Iterator[Finding]:
-    others = [name for name in BENCHMARKS if name != "identity"]
-    ahead = {
-        placement: [
-            sum(panel.errors["identity"] < panel.errors[name] for name in others)
-            for panel in found
-            if panel.placement == placement
-        ]
-        for placement in PAPER_PLACEMENTS
-    }
-    if not all(ahead.values()):
-        return
-    counts = {placement: sum(map(bool, beaten)) for placement, beaten in ahead.items()}
-    words = " and ".join(f"{counts[p]} of {len(beaten)} {p} panels" for p, beaten in ahead.items())
-    yield Finding(
-        "Identity where data are uniform",
-        "However, it surpasses some of the more recent algorithms where the data exhibit a more uniform shape.",
-        f"`identity` is ahead of at least one of the other five in {words}.",
-        yes(counts["uniform"] > 0),
-        counts,
-    )
-
-
-def _fourier_over_wavelet(found: list[Panel]) -> Iterator[Finding]:
-    ran = [panel for panel in found if panel.workload == "random"]
-    ten = [panel for panel in ran if panel.errors["fourier"] < panel.errors["wavelet"]]
-    twenty = [panel for panel in ran if panel.errors["fourier-20"] < panel.errors["wavelet-20"]]
-    both, cases = [*ten, *twenty], [*ran, *ran]
-    ratio = median(p.errors["fourier"] / p.errors["wavelet"] for p in ran)
-    yield Finding(
-        "Fourier against wavelet",
-        "The Fourier method demonstrates superior performance for queries of random shape and size.",
-        f"On random queries Fourier beats wavelet in {of(ten, ran)} data sets with k = 10 (its error is {ratio:.2f} "
-        f"times wavelet's, median) and in {of(twenty, ran)} with k = 20.",
-        *verdict(both, cases, {"median_ratio_k10": ratio}),
-        WHY_FOURIER,
-    )
-
-
-def _worse_if_clustered(found: list[Panel]) -> Iterator[Finding]:
-    errors = {(p.dataset, p.workload, p.placement, name): e for p in found for name, e in p.errors.items()}
-    pairs = [
-        (dataset, workload, name, error, errors[dataset, workload, "normal", name])
-        for (dataset, workload, placement, name), error in errors.items()
-        if placement == "uniform" and (dataset, workload, "normal", name) in errors and name not in COMPARISON_ONLY
-    ]
-    if not pairs:
-        return
-    worse = [pair for pair in pairs if pair[4] > pair[3]]
-    words = ", ".join(f"{w} {of([p for p in worse if p[1] == w], [p for p in pairs if p[1] == w])}" for w in WORKLOADS)
-    yield Finding(
-        "Clustered households",
-        "On average, all algorithms tend to perform worse with non-uniform data.",
-        f"The error is larger with households placed by a normal distribution in {of(worse, pairs)} pairs of method, "
-        f"data set and workload ({words}).",
-        *verdict(worse, pairs),
-    )
 
 
 def verdict(some: list[Any], of_all: list[Any], numbers: dict[str, Any] | None = None) -> tuple[str, dict[str, Any]]:
@@ -253,10 +42,3 @@ def of(some: list[Any], of_all: list[Any]) -> str:
 def listed(names: list[str], most: int = 6) -> str:
     """Return names with commas between, and how many more there are."""
     return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
-
-
-def _counted(names: Iterable[str]) -> str:
-    counts: dict[str, int] = {}
-    for name in names:
-        counts[name] = counts.get(name, 0) + 1
-    return ", ".join(f"`{name}` {count} times" for name, count in sorted(counts.items(), key=lambda item: -item[1]))

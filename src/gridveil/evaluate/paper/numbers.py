@@ -15,6 +15,7 @@ from gridveil.privacy.bound import Bound
 from gridveil.spec import WH_PER_KWH
 
 MEASURES = ("mre", "mre_floor", "wape", "mae", "bias")
+SPREADS = ("mre", "wape")
 DIGITS = 4
 
 
@@ -43,7 +44,6 @@ class Line:
     bias: Spread | None
     zero_truths: float
     suppressed: float
-    seconds: float
 
 
 Lines = dict[Case, Line]
@@ -78,16 +78,17 @@ def by_mechanism(lines: Lines, measure: str = "mre", **wanted: object) -> dict[s
 
 
 def write_lines(lines: Lines, path: Path) -> None:
-    """Write lines as CSV, with mean and standard deviation of the two measures that are told most."""
-    head = [*Case._fields, "repeats"]
-    measures = [name for measure in MEASURES for name in (measure, f"{measure}_sd")]
+    """Write lines as CSV: means, and standard deviations of the two measures that are told most."""
     with path.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
-        writer.writerow([*head, *measures, "zero_truths", "suppressed", "seconds"])
+        spreads = [f"{measure}_sd" for measure in SPREADS]
+        writer.writerow([*Case._fields, "repeats", *MEASURES, *spreads, "zero_truths", "suppressed"])
         for case, line in lines.items():
-            spreads = [number for measure in MEASURES for number in getattr(line, measure) or ("", "")]
-            numbers = [*spreads, line.zero_truths, line.suppressed, line.seconds]
-            writer.writerow([*_texts(case), line.repeats, *map(rounded, numbers)])
+            means = [spread.mean if (spread := getattr(line, measure)) else "" for measure in MEASURES]
+            sds = [spread.deviation if (spread := getattr(line, measure)) else "" for measure in SPREADS]
+            writer.writerow(
+                [*_texts(case), line.repeats, *map(rounded, [*means, *sds, line.zero_truths, line.suppressed])]
+            )
 
 
 def write_rows(rows: Sequence[Record], path: Path) -> None:
@@ -143,9 +144,7 @@ def _line(held: list[Record]) -> Line:
     for measure in MEASURES:
         values = [record[measure] for record in held if record[measure] is not None]
         spreads[measure] = Spread.of(values) if values else None
-    means = {
-        name: sum(record[name] for record in held) / len(held) for name in ("zero_truths", "suppressed", "seconds")
-    }
+    means = {name: sum(record[name] for record in held) / len(held) for name in ("zero_truths", "suppressed")}
     return Line(repeats=len(held), **spreads, **means)
 
 

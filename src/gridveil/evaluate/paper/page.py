@@ -3,44 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
-from gridveil.evaluate.compare import EPSILONS
-from gridveil.evaluate.paper.experiments import PAPER_EPSILON, Size
+from gridveil.evaluate.paper.experiments import Size
 from gridveil.evaluate.paper.findings import AGREES, BESIDE, DISAGREES, FEW, IN_PART, MOST, Finding
-from gridveil.evaluate.paper.london import sentences, told_bound
+from gridveil.evaluate.paper.held import Held
+from gridveil.evaluate.paper.london import has_own, sentences, told_bound
 from gridveil.evaluate.paper.numbers import Lines, select
 from gridveil.evaluate.paper.rankings import rank_table
+from gridveil.evaluate.paper.setting import epsilon_means, setting
 from gridveil.evaluate.paper.tables import folded, london_tables, markdown
-from gridveil.evaluate.paper.towns import (
-    LONDON,
-    LONDON_CLIP,
-    LONDON_COMMON,
-    LONDON_TUNED_FROM,
-    STANDINS,
-    PaperTowns,
-    clip_of,
-    in_kwh,
-    read_density,
-)
-from gridveil.evaluate.scoring import Record
-from gridveil.evaluate.trial import promise
-from gridveil.mechanisms.registry import COMPARISON_ONLY
-from gridveil.privacy.budget import attacker_rate
-
-
-@dataclass(frozen=True)
-class Held:
-    """All results, averaged over repeats; run times as they are."""
-
-    done: int
-    total: int
-    london: Lines
-    panels: Lines
-    buckets: Lines
-    leak: Lines
-    pattern: list[Record]
-    runtime: list[Record]
+from gridveil.evaluate.paper.towns import PaperTowns
 
 
 def page(held: Held, found: dict[str, list[Finding]], drawn: list[str], size: Size, towns: PaperTowns) -> str:
@@ -50,9 +22,9 @@ def page(held: Held, found: dict[str, list[Finding]], drawn: list[str], size: Si
         _stamp(held, size),
         _summary(found),
         "## What was run",
-        *_setting(held, towns),
+        *setting(held, towns),
         "## What epsilon 30 means",
-        _epsilon(),
+        epsilon_means(),
         "## The comparison panels (the paper's section 5.2)",
         *_panels(held, found["comparison"], drawn),
         "## London: measured households",
@@ -79,7 +51,9 @@ def _stamp(held: Held, size: Size) -> str:
         "noise).** Made by `gridveil bench paper`; every sentence with a number, every table and every figure comes "
         "from its results. "
     )
-    words += f"{held.done:,} of {held.total:,} trials are done; {size.repeats} repeats of each."
+    words += (
+        f"{held.done:,} of {held.total:,} trials are done; {size.repeats} of each with other places, queries and noise."
+    )
     if held.done < held.total:
         words += " **This is a report on an unfinished run: parts are missing or rest on fewer repeats.**"
     if size.repeats == 1:
@@ -89,63 +63,11 @@ def _stamp(held: Held, size: Size) -> str:
 
 def _summary(found: dict[str, list[Finding]]) -> str:
     everything = [finding for some in found.values() for finding in some if finding.verdict != BESIDE]
-    counts = {word: sum(f.verdict == word for f in everything) for word in (AGREES, IN_PART, DISAGREES)}
-    words = ", ".join(f"{count} {word}" for word, count in counts.items())
+    agree, part, not_so = (sum(f.verdict == word for f in everything) for word in (AGREES, IN_PART, DISAGREES))
     return (
         f"Of {len(everything)} statements of the paper's section 5, each tried on every data set and method it can be "
-        f"tried on: {words}. A statement about many cases *agrees* if it holds in at least {100 * MOST:.0f} % of them "
-        f"and *in part* from {100 * FEW:.0f} % on."
-    )
-
-
-def _setting(held: Held, towns: PaperTowns) -> Iterator[str]:
-    london = towns.dataset(LONDON)
-    epsilons = ", ".join(f"{case:g}" for case in sorted({case.epsilon for case in held.panels}))
-    clips = ", ".join(f"{name} {clip_of(name) / 1000:g}" for name in STANDINS)
-    yield (
-        f"- **Data.** {london.origin}; and *stand-ins* for the paper's four data sets ({', '.join(STANDINS)}): "
-        "invented readings with the households, mean, standard deviation and maximum of its Table 2 (see "
-        "`docs/data.md`). The paper's own data cannot be redistributed. What holds on stand-ins need not hold on the "
-        "data they stand for."
-    )
-    density = (
-        f" and `density` (London only: at {len(read_density(towns).weight):,} points with weights `{towns.weight}`, "
-        "homes about 110 m around them)"
-        if towns.points
-        else ""
-    )
-    yield (
-        f"- **Places** are drawn: `uniform`, `normal` (random centre, s.d. a third of the grid){density}; 32 x 32 "
-        "cells, 120 hours, 100 hours before them for training. No household's true place is known. A repeat draws "
-        f"places, queries and noise anew."
-    )
-    yield (
-        f"- **Bounds.** *Common*: for stand-ins the paper's clip ({clips} kWh an hour, nothing else); for London "
-        f"{in_kwh(LONDON_COMMON)}, a public choice. *Own*: for each method the factor that did best on other London "
-        f"hours (`own_bounds.json`), of {in_kwh(LONDON_TUNED_FROM)} for London, and of 20 kWh a step and what the clip "
-        "allows in all for stand-ins. Yardsticks take no notice of bounds."
-    )
-    yield (
-        f"- **Truths.** *Raw*: what was consumed. *Clipped*: readings cut at the clip (London: {LONDON_CLIP / 1000:g} "
-        "kWh) first, as the paper scores: energy cut away is then no error. "
-        f"**Errors**: MRE without queries whose truth is zero, WAPE; 300 queries of each kind. Epsilon {epsilons}."
-    )
-    yield _yardsticks()
-
-
-def _yardsticks() -> str:
-    lines = "\n".join(f"  - *{name}*: {promise(name)}" for name in COMPARISON_ONLY)
-    return f"- **Not ranked**, in italics and dotted, because they promise less:\n{lines}"
-
-
-def _epsilon() -> str:
-    rows = [["epsilon", "recognises a household, at most"]]
-    rows += [[f"{epsilon:g}", f"{100 * attacker_rate(epsilon):.10g} %"] for epsilon in EPSILONS]
-    return (
-        f"The paper's epsilon is {PAPER_EPSILON:g}. An attacker who knows everything about everyone else, and falsely "
-        f"accuses at most 1 in 100, recognises a household that is in the data with a chance of at most:\n\n"
-        f"{markdown(rows)}\n\nSo {PAPER_EPSILON:g} by itself rules out nothing in practice: it protects little, and "
-        "comparisons at 1 and 3 are those that count for a publication. All curves therefore show 1, 3, 10 and 30."
+        f"tried on: {agree} agree, {part} agree in part, {not_so} do not. A statement about many cases *agrees* if it "
+        f"holds in at least {100 * MOST:.0f} % of them and *in part* from {100 * FEW:.0f} % on."
     )
 
 
@@ -160,7 +82,7 @@ def _panels(held: Held, found: list[Finding], drawn: list[str]) -> Iterator[str]
     if held.panels:
         yield "Mean ranks over data sets, placements and workloads (MRE, clipped truth, common bound; 1 is best):"
         yield markdown(rank_table(held.panels, "common", "clipped"))
-        if any(case.bound == "own" and case.mechanism not in COMPARISON_ONLY for case in held.panels):
+        if has_own(held.panels):
             yield "The same against the raw truth, each method under its own bound:"
             yield markdown(rank_table(held.panels, "own", "raw"))
     for placement in ("uniform", "normal"):

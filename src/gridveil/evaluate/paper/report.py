@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from collections.abc import Iterator
 from dataclasses import asdict
@@ -9,17 +10,22 @@ from pathlib import Path
 
 import matplotlib as mpl
 from matplotlib.figure import Figure
+from PIL import Image
 
 from gridveil.evaluate.paper import detail_figures, detail_findings
+from gridveil.evaluate.paper.comparison import SETTING, comparison_findings
 from gridveil.evaluate.paper.experiments import PAPER_EPSILON, PAPER_PLACEMENTS, Size
 from gridveil.evaluate.paper.figures import draw_curves, draw_panels
-from gridveil.evaluate.paper.findings import SETTING, Finding, comparison_findings
+from gridveil.evaluate.paper.findings import Finding
+from gridveil.evaluate.paper.held import Held
 from gridveil.evaluate.paper.london import told_bound
 from gridveil.evaluate.paper.numbers import Lines, average, averaged_rows, select, write_lines, write_rows
-from gridveil.evaluate.paper.page import Held, page
+from gridveil.evaluate.paper.page import page
 from gridveil.evaluate.paper.run import Results
 from gridveil.evaluate.paper.towns import LONDON, STANDINS, PaperTowns
 
+COLOURS = 128
+"""Of a PNG: enough for lines and letters, a third of the size."""
 PAPERS = "paper's clip as bound, clipped truth"
 
 
@@ -27,7 +33,7 @@ def write_report(results: Results, size: Size, towns: PaperTowns, out: Path) -> 
     """Write `reproduction.md`, and beside it the folder `reproduction` with figures (PNG, SVG) and numbers."""
     folder = out / "reproduction"
     folder.mkdir(parents=True, exist_ok=True)
-    held = hold(results)
+    held = hold(results, size)
     for name in ("london", "panels", "buckets", "leak"):
         write_lines(getattr(held, name), folder / f"{name}.csv")
     write_rows(held.pattern, folder / "pattern.csv")
@@ -39,17 +45,18 @@ def write_report(results: Results, size: Size, towns: PaperTowns, out: Path) -> 
     (out / "reproduction.md").write_text(page(held, found, drawn, size, towns), "utf-8")
 
 
-def hold(results: Results) -> Held:
-    """Average all records."""
+def hold(results: Results, size: Size) -> Held:
+    """Average all records. Where few methods happen to have the common bound as their own, "own" would mislead."""
     records = results.records
+    lines = {name: average(records.get(name, [])) for name in ("london", "panels", "buckets", "leak")}
+    if not size.own_bounds:
+        lines = {name: select(held, bound="common") for name, held in lines.items()}
+    keys = ["dataset", "placement", "mechanism", "depth", "per_point"]
     return Held(
         done=results.done,
         total=results.total,
-        london=average(records.get("london", [])),
-        panels=average(records.get("panels", [])),
-        buckets=average(records.get("buckets", [])),
-        leak=average(records.get("leak", [])),
-        pattern=averaged_rows(records.get("pattern", []), ["dataset", "placement", "mechanism", "depth", "per_point"]),
+        **lines,
+        pattern=averaged_rows(records.get("pattern", []), keys),
         runtime=records.get("runtime", []),
     )
 
@@ -99,7 +106,9 @@ def _save(figure: Figure | None, path: Path) -> bool:
     """Write a figure as PNG and SVG, the same for the same numbers."""
     if figure is None:
         return False
-    figure.savefig(path.with_suffix(".png"))
+    drawn = io.BytesIO()
+    figure.savefig(drawn, format="png")
+    Image.open(drawn).convert("RGB").quantize(COLOURS).save(path.with_suffix(".png"), optimize=True)
     with mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": "gridveil"}):
         figure.savefig(path.with_suffix(".svg"), metadata={"Date": None})
     return True

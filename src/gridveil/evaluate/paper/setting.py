@@ -1,0 +1,77 @@
+"""The report's part on what was run: data, places, bounds, truths, and what an epsilon is worth."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gridveil.evaluate.compare import EPSILONS
+from gridveil.evaluate.paper.experiments import PAPER_EPSILON
+from gridveil.evaluate.paper.held import Held
+from gridveil.evaluate.paper.tables import markdown
+from gridveil.evaluate.paper.towns import (
+    LONDON,
+    LONDON_CLIP,
+    LONDON_COMMON,
+    LONDON_TUNED_FROM,
+    STANDINS,
+    PaperTowns,
+    clip_of,
+    in_kwh,
+    read_density,
+)
+from gridveil.evaluate.trial import promise
+from gridveil.mechanisms.registry import COMPARISON_ONLY
+from gridveil.privacy.budget import attacker_rate
+
+
+def setting(held: Held, towns: PaperTowns) -> Iterator[str]:
+    """Yield paragraphs on data, places, bounds, truths, and on methods that are not ranked."""
+    london = towns.dataset(LONDON)
+    epsilons = ", ".join(f"{case:g}" for case in sorted({case.epsilon for case in held.panels}))
+    clips = ", ".join(f"{name} {clip_of(name) / 1000:g}" for name in STANDINS)
+    yield (
+        f"- **Data.** {london.origin}; and *stand-ins* for the paper's four data sets ({', '.join(STANDINS)}): "
+        "invented readings with the households, mean, standard deviation and maximum of its Table 2 (see "
+        "`docs/data.md`). The paper's own data cannot be redistributed. What holds on stand-ins need not hold on the "
+        "data they stand for."
+    )
+    density = (
+        f" and `density` (London only: at {len(read_density(towns).weight):,} points with weights `{towns.weight}`, "
+        "homes about 110 m around them)"
+        if towns.points
+        else ""
+    )
+    yield (
+        f"- **Places** are drawn: `uniform`, `normal` (random centre, s.d. a third of the grid){density}; 32 x 32 "
+        "cells, 120 hours, 100 hours before them for training. No household's true place is known. A repeat draws "
+        f"places, queries and noise anew."
+    )
+    yield (
+        f"- **Bounds.** *Common*: for stand-ins the paper's clip ({clips} kWh an hour, nothing else); for London "
+        f"{in_kwh(LONDON_COMMON)}, a public choice. *Own*: for each method the factor that did best on other London "
+        f"hours (`own_bounds.json`), of {in_kwh(LONDON_TUNED_FROM)} for London, and of 20 kWh a step and what the clip "
+        "allows in all for stand-ins. Yardsticks take no notice of bounds."
+    )
+    yield (
+        f"- **Truths.** *Raw*: what was consumed. *Clipped*: readings cut at the clip (London: {LONDON_CLIP / 1000:g} "
+        "kWh) first, as the paper scores: energy cut away is then no error. "
+        f"**Errors**: MRE without queries whose truth is zero, WAPE; 300 queries of each kind. Epsilon {epsilons}."
+    )
+    yield _yardsticks()
+
+
+def _yardsticks() -> str:
+    lines = "\n".join(f"  - *{name}*: {promise(name)}" for name in COMPARISON_ONLY)
+    return f"- **Not ranked**, in italics and dotted, because they promise less:\n{lines}"
+
+
+def epsilon_means() -> str:
+    """Return what the paper's epsilon is worth, by the best attack that there can be."""
+    rows = [["epsilon", "recognises a household, at most"]]
+    rows += [[f"{epsilon:g}", f"{100 * attacker_rate(epsilon):.4f} %"] for epsilon in EPSILONS]
+    return (
+        f"The paper's epsilon is {PAPER_EPSILON:g}. An attacker who knows everything about everyone else, and falsely "
+        f"accuses at most 1 in 100, recognises a household that is in the data with a chance of at most:\n\n"
+        f"{markdown(rows)}\n\nSo {PAPER_EPSILON:g} by itself rules out nothing in practice: it protects little, and "
+        "comparisons at 1 and 3 are those that count for a publication. All curves therefore show 1, 3, 10 and 30."
+    )

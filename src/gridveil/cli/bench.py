@@ -36,7 +36,7 @@ def paper(
     """Regenerate every experiment of the STPT paper's section 5, and the report on them.
 
     A run that is stopped goes on where it was when it is started again with the same --out. The report,
-    OUT/reproduction.md with the files in OUT/reproduction, is made anew whenever a stage is through.
+    OUT/reproduction.md with the files in OUT/reproduction, is made at the end; in a full run after every stage.
     """
     from gridveil.cli import show
     from gridveil.cli.time_bar import time_bar
@@ -53,6 +53,9 @@ def paper(
     size = QUICK if quick else FULL
     todo = stages(size, towns)
 
+    def nothing() -> None:
+        """Leave the report of a run that takes minutes to its end."""
+
     def write() -> None:
         write_report(read_results(todo, out), size, towns, out)
 
@@ -66,7 +69,7 @@ def paper(
             f"{at.done:,} of {at.total:,} trials are done; the others may take {left:,.0f} minutes here."
         )
         with time_bar() as tell:
-            failures = run_stages(todo, towns, out, tell, write)
+            failures = run_stages(todo, towns, out, tell, after=nothing if quick else write)
         write()
         if failures:
             lines = "\n".join(f"  {failure}" for failure in failures[:MOST_TOLD])

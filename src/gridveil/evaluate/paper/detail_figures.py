@@ -10,11 +10,14 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import NullLocator
 
 from gridveil.evaluate.compare_figure import LINE
+from gridveil.evaluate.paper.comparison import SETTING
 from gridveil.evaluate.paper.detail_findings import bucket_errors, seconds_of
-from gridveil.evaluate.paper.experiments import LEAK_METHODS, PAPER_PER_POINT
+from gridveil.evaluate.paper.experiments import PAPER_PER_POINT
 from gridveil.evaluate.paper.figures import INK, QUIET, in_order
+from gridveil.evaluate.paper.leak import LEAK_NAMES
 from gridveil.evaluate.paper.numbers import Lines, by_mechanism
-from gridveil.evaluate.paper.style import DATASETS, WORKLOADS, ink, label_ends, logarithmic, look, plain, sheet
+from gridveil.evaluate.paper.style import WORKLOADS, ink, label_ends, logarithmic, look, plain, sheet
+from gridveil.evaluate.paper.towns import title
 from gridveil.evaluate.scoring import Record
 from gridveil.evaluate.workloads import AUTHORS
 from gridveil.mechanisms.registry import COMPARISON_ONLY
@@ -25,7 +28,7 @@ Series = dict[str, list[tuple[float, float, float]]]
 MEASURES = {"mae": "MAE", "rmse": "RMSE"}
 UNITS = "in clips per cell (stpt-leaky: in a household's own range); dashed: a constant at the true mean"
 PANEL = 3.0
-LEAK_MARKERS = ("D", "s", "o", "o", "X")
+LEAK_MARKERS = ("D", "s", "o", "o", "X", "^")
 BESIDE = 0.1
 """Of a column: so far apart stand the methods of one data set."""
 
@@ -43,17 +46,17 @@ def draw_depth(rows: list[Record]) -> Figure | None:
     return _draw_pattern(kept, "depth", "Pattern against the depth of the quadtree", "depth")
 
 
-def _draw_pattern(rows: list[Record], key: str, title: str, across: str) -> Figure | None:
+def _draw_pattern(rows: list[Record], key: str, heading: str, across: str) -> Figure | None:
     datasets = list(dict.fromkeys(row["dataset"] for row in rows))
     if not datasets:
         return None
-    figure, axes_of = _grid([(name, measure) for name in datasets for measure in MEASURES], title, UNITS)
+    figure, axes_of = _grid([(name, measure) for name in datasets for measure in MEASURES], heading, UNITS)
     for (dataset, measure), axes in axes_of.items():
         here = [row for row in rows if row["dataset"] == dataset]
         series: Series = {}
         for row in sorted(here, key=lambda row: float(row[key])):
             series.setdefault(row["mechanism"], []).append((row[key], row[measure], row[f"{measure}_sd"]))
-        axes.set_title(f"{DATASETS[dataset]}: {MEASURES[measure]}", color=INK, size=10, loc="left")
+        axes.set_title(f"{title(dataset)}: {MEASURES[measure]}", color=INK, size=10, loc="left")
         for name in series:
             flat = next(row[f"flat_{measure}"] for row in here if row["mechanism"] == name)
             axes.axhline(flat, color=look(name).colour, linewidth=0.9, linestyle="--", alpha=0.6, zorder=1)
@@ -76,7 +79,7 @@ def draw_buckets(lines: Lines) -> Figure | None:
             for method in ("stpt-paper", "stpt")
         }
         series = {name: points for name, points in series.items() if points}
-        axes.set_title(f"{DATASETS[dataset]}: {WORKLOADS[workload]}", color=INK, size=10, loc="left")
+        axes.set_title(f"{title(dataset)}: {WORKLOADS[workload]}", color=INK, size=10, loc="left")
         _draw_series(axes, series, "buckets k", log=False)
         axes.set_ylim(bottom=0)
         label_ends(axes, {name: points[-1][:2] for name, points in series.items()})
@@ -115,18 +118,16 @@ def draw_leak(lines: Lines, epsilon: float) -> Figure | None:
     figure, axes_of = _grid([("", w) for w in workloads], "What reading raw data is worth", words, columns=3)
     for (_, workload), axes in axes_of.items():
         axes.set_title(workload.replace("authors-", "authors' scoring: "), color=INK, size=10, loc="left")
-        for place, (name, marker) in enumerate(zip(LEAK_METHODS, LEAK_MARKERS, strict=True)):
+        for place, (name, words) in enumerate(LEAK_NAMES.items()):
             points = [
-                (
-                    number + BESIDE * (place - len(LEAK_METHODS) // 2),
-                    by_mechanism(lines, dataset=d, workload=workload, epsilon=epsilon, truth="clipped").get(name),
-                )
+                (number, by_mechanism(lines, dataset=d, workload=workload, epsilon=epsilon, **SETTING).get(name))
                 for number, d in enumerate(datasets)
             ]
-            known = np.array([(x, y) for x, y in points if y is not None])
+            known = np.array([(x + BESIDE * (place - 2.5), y) for x, y in points if y is not None])
             if len(known):
-                axes.plot(*known.T, marker=marker, linewidth=0, markersize=7, color=ink(name), label=name)
-        axes.set_xticks(range(len(datasets)), [DATASETS[name].replace(" (stand-in)", "") for name in datasets])
+                colour = ink(name.partition(" ")[0])
+                axes.plot(*known.T, LEAK_MARKERS[place], markersize=7, color=colour, label=words)
+        axes.set_xticks(range(len(datasets)), [title(name).replace(" (stand-in)", "") for name in datasets])
         axes.set_xlim(-0.5, len(datasets) - 0.5)
         plain(axes)
         logarithmic(axes, "y")
@@ -137,13 +138,13 @@ def draw_leak(lines: Lines, epsilon: float) -> Figure | None:
 
 
 def _grid(
-    keys: Sequence[tuple[str, str]], title: str, words: str, columns: int | None = None
+    keys: Sequence[tuple[str, str]], heading: str, words: str, columns: int | None = None
 ) -> tuple[Figure, dict[tuple[str, str], Axes]]:
     """Return a figure with axes for each key; rows are as long as keys with the same first part."""
     columns = columns or sum(key[0] == keys[0][0] for key in keys)
     rows = -(-len(keys) // columns)
     width, height = 3.6 * columns + 1.6, PANEL * rows + 1.5
-    figure = sheet(width, height, title, words)
+    figure = sheet(width, height, heading, words)
     grid = figure.add_gridspec(
         rows,
         columns,

@@ -1,15 +1,15 @@
-"""What the paper's text says of STPT in detail (pattern, buckets, depth, run time), and what the leak is worth."""
+"""What the paper's text says of STPT in detail (pattern, buckets, depth, run time), beside our numbers."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from statistics import median
 
-from gridveil.evaluate.paper.experiments import LEAK_PLACEMENT, PAPER_EPSILON, PAPER_PER_POINT
-from gridveil.evaluate.paper.findings import BESIDE, Finding, listed, of, verdict, yes
-from gridveil.evaluate.paper.numbers import Lines, by_mechanism, select
+from gridveil.evaluate.paper.experiments import PAPER_PER_POINT
+from gridveil.evaluate.paper.findings import Finding, of, verdict, yes
+from gridveil.evaluate.paper.numbers import Lines, select
+from gridveil.evaluate.paper.towns import title
 from gridveil.evaluate.scoring import Record
-from gridveil.evaluate.workloads import AUTHORS, WORKLOADS
 from gridveil.mechanisms.registry import COMPARISON_ONLY
 
 KNEE = (0.01, 0.05)
@@ -47,16 +47,13 @@ def _knee(dataset: str, method: str, rows: dict[float, Record]) -> Finding:
     fall, inside = errors[low] - errors[high], errors[KNEE[0]] - errors[KNEE[1]]
     flat = rows[high]["flat_mae"]
     percent = 100 * (1 - errors[KNEE[1]] / errors[KNEE[0]])
-    words = (
-        f"{dataset}, `{method}`: MAE {errors[low]:.3f} at {low:g} per point, {errors[KNEE[0]]:.3f} at {KNEE[0]:g}, "
-        f"{errors[KNEE[1]]:.3f} at {KNEE[1]:g}, {errors[high]:.3f} at {high:g}: from {KNEE[0]:g} to {KNEE[1]:g} it "
-        f"falls by {percent:.0f} %"
-    )
+    told = ", ".join(f"{errors[point]:.3f} at {point:g}" for point in dict.fromkeys([low, *KNEE, high]))
+    words = f"MAE {told} per point: from {KNEE[0]:g} to {KNEE[1]:g} it {_changes(percent)}"
     if fall > 0:
         words += f", which is {100 * inside / fall:.0f} % of the whole fall"
     words += f". A constant pattern at the true mean has {flat:.3f}."
     return Finding(
-        f"Budget of the pattern: {dataset}, {method}",
+        f"Budget of the pattern: {title(dataset)}, {method}",
         "A significant improvement is observed when the budget per training point is increased from 0.01 to 0.05.",
         words,
         yes(fall > 0 and inside >= HALF * fall),
@@ -66,6 +63,10 @@ def _knee(dataset: str, method: str, rows: dict[float, Record]) -> Finding:
     )
 
 
+def _changes(percent: float) -> str:
+    return f"falls by {percent:.0f} %" if percent > 0 else f"grows by {-percent:.0f} %"
+
+
 def _best_depth(dataset: str, method: str, rows: dict[int, Record]) -> Finding:
     errors = {depth: row["mae"] for depth, row in rows.items()}
     best, depths = min(errors, key=errors.__getitem__), list(errors)
@@ -73,11 +74,11 @@ def _best_depth(dataset: str, method: str, rows: dict[int, Record]) -> Finding:
     words = ", ".join(f"{depth}: {error:.3f}" for depth, error in errors.items())
     by_squares = min(squares, key=squares.__getitem__)
     return Finding(
-        f"Depth of the quadtree: {dataset}, {method}",
+        f"Depth of the quadtree: {title(dataset)}, {method}",
         "Augmenting the tree depth up to a certain point enhances performance; a medium tree length is advantageous.",
-        f"{dataset}, `{method}`: MAE by depth {words}. Best at depth {best} (by RMSE {by_squares}); "
+        f"MAE by depth {words}. Best at depth {best} (by RMSE {by_squares}); "
         f"a constant pattern at the true mean has {rows[best]['flat_mae']:.3f}.",
-        yes(depths[0] < best < depths[-1]),
+        yes(min(errors[depths[0]], errors[depths[-1]]) > NOTICEABLE * errors[best]),
         {"mae": errors, "rmse": squares},
         "With every depth blocks have a quarter of the households for the same noise. The plain pattern takes noise "
         "for structure; the refined one weighs each depth by its known noise, so that more depth hardly hurts it.",
@@ -94,9 +95,9 @@ def bucket_findings(lines: Lines) -> Iterator[Finding]:
             best, most = min(errors, key=errors.__getitem__), max(errors)
             words = ", ".join(f"{count}: {error:.1f}" for count, error in errors.items())
             yield Finding(
-                f"Buckets: {dataset}, {method}",
+                f"Buckets: {title(dataset)}, {method}",
                 "Excessive increase in the number of quantization levels can negatively impact STPT.",
-                f"{dataset}, `{method}` (quantized): MRE of random queries by k, %: {words}. With {most} buckets it is "
+                f"MRE of random queries by k, %: {words}. With {most} buckets it is "
                 f"{errors[most] / errors[best]:.2f} times the best (k = {best}).",
                 yes(errors[most] > NOTICEABLE * errors[best]),
                 {"mre": errors},
@@ -148,40 +149,3 @@ def seconds_of(records: list[Record]) -> dict[str, float]:
     """Return the median time of each method."""
     names = dict.fromkeys(record["mechanism"] for record in records)
     return {name: median(r["seconds"] for r in records if r["mechanism"] == name) for name in names}
-
-
-def leak_findings(lines: Lines, epsilon: float = PAPER_EPSILON) -> Iterator[Finding]:
-    """Yield what reading raw data is worth: the authors' code beside honest STPT, by both ways of scoring."""
-    for title, workloads in (("the authors' scoring", list(AUTHORS)), ("our scoring", list(WORKLOADS))):
-        ratios: dict[str, float] = {}
-        against: dict[str, float] = {}
-        for dataset in dict.fromkeys(case.dataset for case in lines):
-            for workload in workloads:
-                errors = by_mechanism(
-                    lines,
-                    dataset=dataset,
-                    placement=LEAK_PLACEMENT,
-                    workload=workload,
-                    epsilon=epsilon,
-                    truth="clipped",
-                    bound="common",
-                )
-                if {"stpt", "stpt-paper", "stpt-leaky"} <= errors.keys():
-                    ratios[f"{dataset} {workload}"] = errors["stpt-leaky"] / errors["stpt-paper"]
-                    against[f"{dataset} {workload}"] = errors["stpt-leaky"] / errors["stpt"]
-        if not ratios:
-            continue
-        better = [name for name, ratio in ratios.items() if ratio < 1]
-        ahead = [name for name, ratio in against.items() if ratio < 1]
-        low, middle, high = (by(ratios.values()) for by in (min, median, max))
-        yield Finding(
-            f"What the leak is worth, by {title}, epsilon {epsilon:g}",
-            "(Not in the paper: its code shows the trained network the raw readings before each published hour, drops "
-            "quiet cells by their raw sums, and divides by exact numbers of households.)",
-            f"`stpt-leaky` has a smaller error than `stpt-paper` in {of(better, list(ratios))} cases "
-            f"({listed(better) or 'none'}); its error is {middle:.2f} times that of `stpt-paper` (median; {low:.2f} to "
-            f"{high:.2f}) and {median(against.values()):.2f} times that of `stpt`, which reads nothing raw and has the "
-            f"larger error in {of(ahead, list(against))}.",
-            BESIDE,
-            {"to_stpt_paper": ratios, "to_stpt": against},
-        )

@@ -12,7 +12,6 @@ from matplotlib.ticker import NullLocator
 from gridveil.evaluate.compare import all_methods
 from gridveil.evaluate.paper.numbers import Lines, by_mechanism, select
 from gridveil.evaluate.paper.style import (
-    DATASETS,
     PAPER,
     WORKLOADS,
     ink,
@@ -22,6 +21,7 @@ from gridveil.evaluate.paper.style import (
     plain,
     sheet,
 )
+from gridveil.evaluate.paper.towns import title
 from gridveil.mechanisms.registry import COMPARISON_ONLY
 
 INK, QUIET, STRIPE = "#1a1a1a", "#666666", "#f4f4f4"
@@ -59,7 +59,7 @@ def draw_panels(lines: Lines, epsilon: float, datasets: Sequence[str], setting: 
     for number, dataset in enumerate(datasets):
         for column, workload in enumerate(WORKLOADS):
             axes = figure.add_subplot(grid[number, column])
-            axes.set_title(f"{DATASETS[dataset]}, {WORKLOADS[workload]}", color=INK, size=10, loc="left")
+            axes.set_title(f"{title(dataset)}, {WORKLOADS[workload]}", color=INK, size=10, loc="left")
             here = select(lines, dataset=dataset, workload=workload, epsilon=epsilon)
             _draw_dots(axes, here, methods, named=column == 0)
     return figure
@@ -90,12 +90,12 @@ def _draw_dots(axes: Axes, lines: Lines, methods: list[str], *, named: bool) -> 
         label.set_fontstyle("italic" if name in COMPARISON_ONLY else "normal")
 
 
-def draw_curves(lines: Lines, rows: Sequence[tuple[str, str]], title: str, setting: str) -> Figure:
+def draw_curves(lines: Lines, rows: Sequence[tuple[str, str]], heading: str, setting: str) -> Figure:
     """Draw error against epsilon: a row for each (data set, placement), a column for each workload."""
     row, width = 4.3, 15.0
     height = 0.9 + row * len(rows) + 0.1
     words = f"MRE, %, {setting}, mean over repeats; colour: the paper's methods; dotted, italics: promises less"
-    figure = sheet(width, height, title, words)
+    figure = sheet(width, height, heading, words)
     grid = figure.add_gridspec(
         len(rows),
         len(WORKLOADS),
@@ -109,7 +109,7 @@ def draw_curves(lines: Lines, rows: Sequence[tuple[str, str]], title: str, setti
     for number, (dataset, placement) in enumerate(rows):
         for column, workload in enumerate(WORKLOADS):
             axes = figure.add_subplot(grid[number, column])
-            axes.set_title(f"{DATASETS[dataset]}, {placement}: {WORKLOADS[workload]}", color=INK, size=10, loc="left")
+            axes.set_title(f"{title(dataset)}, {placement}: {WORKLOADS[workload]}", color=INK, size=10, loc="left")
             _draw_lines(axes, select(lines, dataset=dataset, placement=placement, workload=workload))
             if number == len(rows) - 1:
                 axes.set_xlabel("epsilon", color=QUIET, size=9)

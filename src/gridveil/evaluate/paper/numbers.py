@@ -68,12 +68,15 @@ def select(lines: Lines, **wanted: object) -> Lines:
 
 
 def by_mechanism(lines: Lines, measure: str = "mre", **wanted: object) -> dict[str, float]:
-    """Return each method's mean error in the one contest that the values wanted describe."""
+    """Return each method's mean error in the one contest that the values wanted describe.
+
+    A method with parameters of its own is named with them, so that it stands beside the one without.
+    """
     found: dict[str, float] = {}
     for case, line in select(lines, **wanted).items():
         spread: Spread | None = getattr(line, measure)
         if spread is not None:
-            found[case.mechanism] = spread.mean
+            found[f"{case.mechanism} {case.parameters}".strip()] = spread.mean
     return found
 
 
@@ -119,15 +122,19 @@ def averaged_rows(records: Iterable[Record], keys: Sequence[str]) -> list[Record
     return rows
 
 
+def in_words(parameters: Iterable[tuple[str, Any]]) -> str:
+    """Return parameters as text."""
+    return " ".join(f"{name}={value}" for name, value in parameters)
+
+
 def rounded(value: object) -> object:
     """Return a number with as many digits as mean something."""
     return f"{value:.{DIGITS}g}" if isinstance(value, float) else value
 
 
 def _case(record: Record, bound: str) -> Case:
-    parameters = " ".join(f"{name}={value}" for name, value in record["parameters"].items())
     facts = {field: record[field] for field in Case._fields if field not in {"bound", "parameters"}}
-    return Case(**facts, bound=bound, parameters=parameters)
+    return Case(**facts, bound=bound, parameters=in_words(record["parameters"].items()))
 
 
 def _names(record: Record) -> list[str]:

@@ -32,11 +32,11 @@ def page(held: Held, found: dict[str, list[Finding]], drawn: list[str], size: Si
         "## STPT in detail (the paper's section 5.3)",
         *_figure(drawn, "pattern-budget", "pattern MAE and RMSE against budget"),
         *_figure(drawn, "pattern-depth", "pattern MAE and RMSE against depth"),
-        *map(_told, found["pattern"]),
+        *told(found["pattern"]),
         *_figure(drawn, "buckets", "error against the number of buckets"),
-        *map(_told, found["buckets"]),
+        *told(found["buckets"]),
         *_figure(drawn, "runtime", "run time of every method"),
-        *map(_told, found["runtime"]),
+        *told(found["runtime"]),
         "## What the leak is worth",
         *_leak(held, found["leak"], drawn),
         "## Files",
@@ -78,7 +78,7 @@ def _panels(held: Held, found: list[Finding], drawn: list[str]) -> Iterator[str]
         "CER-Uniform, CA-Normal and CER-Normal. Here the rows are the figure's, each with both placements."
     )
     yield from _figure(drawn, "panels", "twelve comparison panels at epsilon 30")
-    yield from map(_told, found)
+    yield from told(found)
     if held.panels:
         yield "Mean ranks over data sets, placements and workloads (MRE, clipped truth, common bound; 1 is best):"
         yield markdown(rank_table(held.panels, "common", "clipped"))
@@ -120,15 +120,19 @@ def _leak(held: Held, found: list[Finding], drawn: list[str]) -> Iterator[str]:
         "clipped truth; *authors' scoring* is by their draws of queries and their rule for zero truths (divide by 20)."
     )
     yield from _figure(drawn, "leak", "authors' code beside honest methods")
-    yield from map(_told, found)
+    yield from told(found)
     if not held.leak:
         yield "Not run yet."
 
 
-def _told(finding: Finding) -> str:
-    why = f" *Why:* {finding.why}" if finding.why and finding.verdict in {IN_PART, DISAGREES} else ""
-    paper = f"*The paper:* {finding.paper} " if finding.verdict != BESIDE else ""
-    return f"**{finding.topic}: {finding.verdict}.** {paper}*Here:* {finding.ours}{why}"
+def told(found: list[Finding]) -> Iterator[str]:
+    """Yield findings: each of the paper's sentences once, what we find on it, and why if that is something else."""
+    for paper in dict.fromkeys(finding.paper for finding in found):
+        same = [finding for finding in found if finding.paper == paper]
+        lines = [f"> {paper}", ""] if same[0].verdict != BESIDE else []
+        lines += [f"- {finding.topic}: **{finding.verdict}.** {finding.ours}" for finding in same]
+        whys = dict.fromkeys(f.why for f in same if f.why and f.verdict in {IN_PART, DISAGREES})
+        yield "\n".join([*lines, *(f"- *Why:* {why}" for why in whys)])
 
 
 def _figure(drawn: list[str], name: str, words: str) -> Iterator[str]:

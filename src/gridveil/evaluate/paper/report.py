@@ -18,6 +18,7 @@ from gridveil.evaluate.paper.experiments import PAPER_EPSILON, PAPER_PLACEMENTS,
 from gridveil.evaluate.paper.figures import draw_curves, draw_panels
 from gridveil.evaluate.paper.findings import Finding
 from gridveil.evaluate.paper.held import Held
+from gridveil.evaluate.paper.leak import leak_findings
 from gridveil.evaluate.paper.london import told_bound
 from gridveil.evaluate.paper.numbers import Lines, average, averaged_rows, select, write_lines, write_rows
 from gridveil.evaluate.paper.page import page
@@ -71,7 +72,7 @@ def findings(held: Held) -> dict[str, list[Finding]]:
         "leak": [
             finding
             for epsilon in sorted({case.epsilon for case in held.leak}, reverse=True)
-            for finding in detail_findings.leak_findings(held.leak, epsilon)
+            for finding in leak_findings(held.leak, epsilon)
         ],
     }
 

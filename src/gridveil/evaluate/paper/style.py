@@ -17,7 +17,6 @@ POINTS = 7.5
 LINE_HEIGHT = 1.25
 MANY_DECADES = 60
 
-DATASETS = {"lcl": "London"} | {name: f"{name} (stand-in)" for name in ("CER", "CA", "MI", "TX")}
 WORKLOADS = {"random": "random queries", "small": "1x1x1 queries", "large": "10x10x10 queries"}
 
 

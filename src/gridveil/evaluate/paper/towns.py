@@ -35,6 +35,11 @@ SPREAD = 0.001
 """Degrees north: homes lie about a hundred metres around the feeder that a household is drawn to."""
 
 
+def title(dataset: str) -> str:
+    """Return a data set's name for readers, who must not take a stand-in for what it stands for."""
+    return "London" if dataset == LONDON else f"{dataset} (stand-in)"
+
+
 def clip_of(dataset: str) -> int:
     """Return the public clip of a reading, Wh: of the stand-ins it is the paper's."""
     return LONDON_CLIP if dataset == LONDON else CLIPS[dataset]

@@ -146,8 +146,9 @@ def _cases(
     size: Size, datasets: Iterable[str], placements: Iterable[str], epsilons: Iterable[float]
 ) -> Iterator[Trial]:
     """Yield trials repeat by repeat: a part of them is worth something, and processes share what they prepare."""
+    methods = all_methods()
     for repeat, dataset, placement in product(range(size.repeats), datasets, placements):
-        for epsilon, method in product(epsilons, all_methods()):
+        for epsilon, method in product(epsilons, methods):
             yield _trial(dataset, placement, method, epsilon, repeat)
 
 

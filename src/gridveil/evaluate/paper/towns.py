@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -55,6 +55,7 @@ def common_bound(dataset: str) -> Bound:
     return LONDON_COMMON if dataset == LONDON else plain_clip(dataset)
 
 
+@cache
 def method_bound(dataset: str, mechanism: str, epsilon: float) -> Bound:
     """Return a method's own bound on a data set; for a yardstick, which takes no notice of bounds, the common one.
 

@@ -135,7 +135,7 @@ def make_label(plan: Plan, kernel: Kernel, estimate: Estimate, today: date) -> L
         gridveil_version=version("gridveil"),
         private=kernel.private,
         privacy=Privacy(epsilon=float(kernel.budget.epsilon), epsilon_accounted=kernel.spent),
-        noise=f"exact discrete Laplace on whole Wh, OpenDP {version('opendp')}" if kernel.private else "test noise",
+        noise=f"exact discrete Laplace on integers, OpenDP {version('opendp')}" if kernel.private else "test noise",
         bounds=_bounds(plan, kernel.records, spec.bound_origin),
         mechanism=MechanismFacts(
             name=spec.mechanism,

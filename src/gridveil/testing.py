@@ -91,7 +91,8 @@ class Tape:
     """Remembers every noisy answer, and gives them out again whatever the true values are.
 
     `Tape.record(seed)` records. `tape.replay()` stands for noise that was shifted by the difference of the true
-    answers: the noisy answers coincide. It fails if there are more questions, or others than those recorded.
+    answers: the noisy answers coincide. It fails if there are more questions than those recorded, or others (in number
+    of answers or noise); `check_played()` fails if there were fewer.
     """
 
     answers: list[tuple[Ints, NDArray[np.float64]]] = field(default_factory=list)
@@ -116,9 +117,18 @@ class Tape:
         if self._left is None:
             msg = "an empty tape cannot be played"
             raise RuntimeError(msg)
-        recorded, expected = next(self._left)
+        recorded, expected = next(self._left, (None, None))
+        if recorded is None or expected is None:
+            msg = "there are more questions than the tape has answers to"
+            raise RuntimeError(msg)
         np.testing.assert_array_equal(scales, expected)
         return recorded.copy()
+
+    def check_played(self) -> None:
+        """Fail if not all that was recorded has been asked for again."""
+        if self._left is None or next(self._left, None) is not None:
+            msg = "not all of the tape has been played"
+            raise RuntimeError(msg)
 
 
 def kernel_without_data(tape: Tape, grid: Grid, window: Window, *, epsilon: float | str, bound: Bound) -> Kernel:

@@ -1,9 +1,13 @@
 """The kernel's own rules: what it costs, what it refuses, what it hands out."""
 
+import copy
+import os
+import pickle
+import time
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple
 from zoneinfo import ZoneInfo
 
 import numpy as np
@@ -11,6 +15,7 @@ import pytest
 
 from gridveil.cube import Grid, Window
 from gridveil.errors import BudgetError, UsageError
+from gridveil.privacy import kernel as kernel_module
 from gridveil.privacy.bound import Bound
 from gridveil.privacy.budget import PureDP
 from gridveil.privacy.kernel import Kernel
@@ -220,7 +225,16 @@ def test_only_the_real_noise_is_believed_to_be_private() -> None:
         claimed.budget = PureDP(100)
 
 
-def test_many_threads_cannot_overspend() -> None:
+def test_many_threads_cannot_overspend(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Threads are given the time to come between what is allowed and what is charged."""
+    worst = kernel_module._worst  # the moment between the two
+
+    def slowly(*losses: Any) -> float:
+        found = worst(*losses)
+        time.sleep(0.001)
+        return found
+
+    monkeypatch.setattr(kernel_module, "_worst", slowly)
     asked = kernel("1")
     face = asked.face()
 
@@ -289,3 +303,35 @@ def test_labels_that_change_after_the_charge_change_nothing() -> None:
 def test_the_real_noise_cannot_be_tampered_with() -> None:
     with pytest.raises(AttributeError):
         ExactLaplace().add = lambda values, _: values
+
+
+@pytest.mark.parametrize("again", [copy.copy, copy.deepcopy, pickle.dumps])
+def test_a_kernel_cannot_be_had_twice(again: Any) -> None:
+    with pytest.raises(UsageError, match="spent once"):
+        again(kernel())
+
+
+@pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
+def test_a_forked_kernel_does_not_spend_the_budget_again() -> None:
+    asked = kernel("1")
+    child = os.fork()
+    if not child:
+        try:
+            asked.sums(0, 0.5)
+        except UsageError:
+            os._exit(7)
+        os._exit(0)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+    asked.sums(0, 0.5)
+
+
+def test_look_alikes_of_bounds_and_windows_are_refused() -> None:
+    class Pair(NamedTuple):
+        step: int
+        window: int
+
+    asked = kernel()
+    for options in ({"bound": Pair(2**40, 2**41)}, {"window": "tomorrow"}):
+        with pytest.raises(UsageError, match="a Window under a Bound"):
+            asked.sums(0, 1.0, **options)
+    assert asked.spent == 0

@@ -11,7 +11,8 @@ from gridveil.errors import BudgetError, UsageError
 from gridveil.privacy.bound import Bound
 from gridveil.privacy.kernel import Kernel
 from gridveil.privacy.questions.deviations import deviations_by_label, sizes_of
-from gridveil.privacy.questions.strategy import LARGEST_ANSWER, Factor, apply_exactly, rounded
+from gridveil.privacy.questions.saturation import LARGEST
+from gridveil.privacy.questions.strategy import Factor, apply_exactly, rounded
 from gridveil.privacy.transforms import Fourier, Haar
 from gridveil.testing import kernel_on
 
@@ -126,8 +127,8 @@ def test_matrices_that_round_to_nothing_are_refused() -> None:
 def test_answers_too_large_for_int64_are_cut_off_not_wrapped() -> None:
     cube = np.full((2, 1, 2), 2**40)
     factor = Factor(np.full((1, 2), 2**30), 30)
-    assert apply_exactly(cube, (factor, None, factor)).tolist() == [[[LARGEST_ANSWER]]]
-    assert apply_exactly(cube, (None, None, factor)).tolist() == [[[LARGEST_ANSWER]]] * 2
+    assert apply_exactly(cube, (factor, None, factor)).tolist() == [[[LARGEST]]]
+    assert apply_exactly(cube, (None, None, factor)).tolist() == [[[LARGEST]]] * 2
     small = Factor(np.full((1, 2), 2**10), 10)
     assert apply_exactly(cube, (None, None, small)).tolist() == [[[2**51]]] * 2
 
@@ -136,7 +137,7 @@ def test_deviations_too_large_for_int64_are_cut_off_or_exact() -> None:
     marks = np.zeros((2, 1, 2), dtype=np.int64)
     sizes = sizes_of(marks, 1)
     huge = np.array([2**61, 0, 0, 0]).reshape(2, 1, 2)
-    assert deviations_by_label(huge, marks, sizes).tolist() == [LARGEST_ANSWER]
+    assert deviations_by_label(huge, marks, sizes).tolist() == [LARGEST]
     large = np.array([2**59, 0, 0, 0]).reshape(2, 1, 2)
     assert deviations_by_label(large, marks, sizes).tolist() == [6 * 2**59]
 
@@ -144,3 +145,45 @@ def test_deviations_too_large_for_int64_are_cut_off_or_exact() -> None:
 def test_rounding_is_to_the_nearest() -> None:
     assert rounded(np.array([[0.3, -0.3, 2.0]]), 4).rows.tolist() == [[5, -5, 32]]
     assert rounded(np.array([[3.0, -1.0]]), 4).bits == 0
+
+
+def test_strategies_whose_columns_do_not_add_up_exactly_are_refused() -> None:
+    """Millions of rows whose sums pass 2**53 would be charged a little less than they cost."""
+    rows = np.full((2**12 + 1, 4), 2.0**30)
+    rows[-1] = 2.0**30 * 2**10
+    with pytest.raises(UsageError):
+        kernel("30").matrix(None, None, rows, 1.0)
+    with pytest.raises(UsageError, match="cannot be charged exactly"):
+        rounded(np.full((2**13, 2), 2.0**30) * 2**10, 0)
+
+
+@pytest.mark.parametrize(("entry", "epsilon"), [(0.3e-200, 1.0), (0.3, 5e-324), (0.3, 1e-300)])
+def test_noise_beyond_floats_is_refused_in_words(entry: float, epsilon: float) -> None:
+    asked = kernel()
+    with pytest.raises((BudgetError, UsageError)):
+        asked.matrix([[entry] * 3], [[entry] * 2], None, epsilon)
+    assert asked.spent == 0
+
+
+def test_answers_are_exact_up_to_the_cut_off_and_never_wrap() -> None:
+    """Against Python's integers, around and far beyond the ends of int64, with signs that cancel."""
+    rng = np.random.default_rng(0)
+    edge = apply_exactly(np.full((1, 1, 2), 2**32), (None, None, Factor(np.full((1, 2), 2**30), 30)))
+    assert edge.tolist() == [[[LARGEST]]]
+    for _ in range(200):
+        cube = rng.integers(0, 2 ** int(rng.integers(1, 45)), (3, 2, 4))
+        rows = rng.integers(-(2**30), 2**30, (5, 4)) >> int(rng.integers(0, 30))
+        across = rng.integers(-(2**20), 2**20, (2, 3)) >> int(rng.integers(0, 20))
+        found = apply_exactly(cube, (Factor(across, 0), None, Factor(rows, 0)))
+        exact = np.einsum("ax,ct,xyt->ayc", across.astype(object), rows.astype(object), cube.astype(object))
+        np.testing.assert_array_equal(found, np.clip(exact, -LARGEST, LARGEST).astype(np.int64))
+        marks = rng.integers(-1, 3, cube.shape)
+        sizes = sizes_of(marks, 3)
+        wide = cube << int(rng.integers(0, 16))
+        deviations = [
+            sum(abs(int(n) * int(x) - sum(map(int, wide[marks == i]))) for x in wide[marks == i])
+            for i, n in enumerate(sizes)
+        ]
+        np.testing.assert_array_equal(
+            deviations_by_label(wide, marks, sizes), np.minimum(np.array(deviations, dtype=object), LARGEST)
+        )

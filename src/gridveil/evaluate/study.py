@@ -138,7 +138,8 @@ def _key(trial: object) -> str:
 def _journal(path: Path, about: dict[str, Any]) -> Iterator[tuple[IO[str], dict[str, list[Record]]]]:
     """Open a study's file for appending, with what it has: records by trial."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("a+", encoding="utf-8") as file:
+    # For its owner only: what is in it was computed from true values.
+    with open(path, "a+", encoding="utf-8", opener=lambda name, flags: os.open(name, flags, 0o600)) as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:

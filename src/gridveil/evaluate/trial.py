@@ -69,7 +69,7 @@ class RunTrial:
             "mechanism": trial.mechanism,
             "parameters": dict(trial.parameters),
             "promise": promise(trial.mechanism),
-            "private": False,  # seeded noise protects nothing
+            "stamp": "NOT PRIVATE",  # true values were looked at, and seeded noise protects nothing
             "dataset": trial.dataset,
             "placement": trial.placement,
             "epsilon": trial.epsilon,

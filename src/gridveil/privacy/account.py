@@ -22,7 +22,8 @@ Weights = Floats
 
 # Losses are sums of positive floats. Adding n of them errs by at most n * 2**-53 relative, so raising the sum
 # by ROUNDING makes it an upper bound as long as no more than 2 * MOST_TERMS were added up: steps and measurements of
-# an account, and measurements of a kernel, are limited to MOST_TERMS each.
+# an account, and measurements of a kernel, are limited to MOST_TERMS each. What a measurement's rows add up to is
+# exact (labels: each place has one; strategies: `rounded` refuses those whose columns do not add up exactly).
 ROUNDING = 1e-10
 MOST_TERMS = 400_000
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from dataclasses import dataclass
 from fractions import Fraction
 from threading import RLock
@@ -54,7 +55,8 @@ class Kernel:
     so the loss of a transcript is at most the sum over accounts of their knapsack values in that pillar plus the
     fixed charges (see `Account`, `household_totals`). Before each measurement that sum, rounded up, is compared with
     the budget in every pillar; the decision depends on public numbers and earlier answers only. Charging precedes
-    answering: a measurement that fails half-way stays spent. One measurement is made at a time, whoever asks.
+    answering: a measurement that fails half-way stays spent. One measurement is made at a time, whoever asks; a copy
+    of a kernel, in this process or a forked one, would spend the budget again and is refused.
     """
 
     def __init__(
@@ -68,7 +70,17 @@ class Kernel:
         self._fixed = 0.0
         self._records: list[Record] = []
         self._window, self._bound, self._budget = window, bound, budget
-        self._one_at_a_time = RLock()
+        self._one_at_a_time, self._process = RLock(), os.getpid()
+
+    def __copy__(self) -> Kernel:
+        """Refuse: two kernels would spend one budget twice."""
+        msg = "a kernel cannot be copied: its budget is spent once"
+        raise UsageError(msg)
+
+    def __reduce__(self) -> str:
+        """Refuse to be pickled, and with it to be deeply copied."""
+        self.__copy__()
+        return ""
 
     @property
     def private(self) -> bool:
@@ -218,7 +230,7 @@ class Kernel:
         Guarantee: a household is in at most one bin, so one count moves by one: with scale `1 / epsilon` the loss is
         `epsilon`, in every pillar, whatever else is measured (a fixed charge).
         """
-        window, epsilon = window or self._window, checked_epsilon(epsilon)
+        window, epsilon = self._scope(window, None).window, checked_epsilon(epsilon)
         bins = np.asarray(edges, dtype=np.int64)
         if bins.ndim != 1 or not len(bins) or (np.diff(bins) <= 0).any():
             msg = "edges must be a list of increasing whole numbers of Wh"
@@ -252,7 +264,10 @@ class Kernel:
         return Answers(values * unit, question.scales * unit, x, y, t)
 
     def _scope(self, window: Window | None, bound: Bound | None) -> Scope:
-        of = window or self._window
+        of = self._window if window is None else window
+        if type(of) is not Window or not (bound is None or type(bound) is Bound):
+            msg = f"a measurement is of a Window under a Bound, not of {window!r} under {bound!r}"
+            raise UsageError(msg)
         return Scope(of, self._bound_of(window, bound), (self._source.grid.nx, self._source.grid.ny, of.steps))
 
     def _bound_of(self, window: Window | None, bound: Bound | None) -> Bound:
@@ -283,6 +298,9 @@ class Kernel:
 
     def _allow(self, losses: Losses, fixed: float) -> None:
         """Refuse what would take the worst-off pillar over the budget."""
+        if os.getpid() != self._process:
+            msg = "a kernel answers in the process that made it only: a fork would spend its budget again"
+            raise UsageError(msg)
         if len(self._records) >= MOST_TERMS:
             msg = f"more than {MOST_TERMS} measurements cannot be accounted for"
             raise UsageError(msg)

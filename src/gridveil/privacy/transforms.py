@@ -50,7 +50,7 @@ class Fourier:
 
         `R` are the rows; or, with `bits`, the rows times `2**bits`, rounded.
 
-        Guarantee: let `S = sum_t v_t`, `c` the step bound, `T` the steps and `m` the rows. The first row gives
+        Guarantee: let `S = sum_t v_t`, `c = min(step, B)`, `T` the steps and `m` the rows. The first row gives
         `S / sqrt(T)`. The others are orthonormal, and orthogonal to constants, so by Cauchy-Schwarz their
         absolute values add up to at most `sqrt(m - 1) |v - S / T|_2`, where
         `|v - S / T|_2^2 = |v|_2^2 - S^2 / T <= c S - S^2 / T` because `v_t^2 <= c v_t`. The sum of both is concave in
@@ -58,9 +58,10 @@ class Fourier:
         entry by at most a half, hence each row's answer by at most `S / 2`. (With `B = c T` and no rounding this is
         `(1 + sqrt(m)) / 2 * c * sqrt(T)`.)
         """
-        m, most = len(self.rows(steps)), min(bound.window, bound.step * steps)
-        total = min(most, bound.step * steps * (1 + 1 / math.sqrt(m)) / 2)
-        exact = total / math.sqrt(steps) + math.sqrt((m - 1) * max(0.0, bound.step * total - total**2 / steps))
+        step, m = min(bound.step, bound.window), len(self.rows(steps))
+        most = min(bound.window, step * steps)
+        total = min(most, step * steps * (1 + 1 / math.sqrt(m)) / 2)
+        exact = total / math.sqrt(steps) + math.sqrt((m - 1) * max(0.0, step * total - total**2 / steps))
         return exact if bits is None else exact * 2.0**bits + m * most / 2
 
 

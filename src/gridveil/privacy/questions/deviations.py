@@ -11,11 +11,10 @@ from gridveil.privacy.bound import Bound
 from gridveil.privacy.checks import relative_scales
 from gridveil.privacy.labels import as_labels, sum_by_label
 from gridveil.privacy.questions.question import Question, Scope, unit_scale
+from gridveil.privacy.questions.saturation import saturated
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
-
-LARGEST = 2**62
 
 
 def ask_deviations(scope: Scope, labels: ArrayLike, epsilon: float) -> tuple[Question, Ints]:
@@ -52,17 +51,18 @@ def sizes_of(marks: Marks, count: int) -> Ints:
 
 
 def deviations_by_label(cube: Ints, marks: Marks, sizes: Ints) -> Ints:
-    """Return for each label `n * sum |x - mean|` over its `n` cells and steps, in integers, cut off at 2**62.
+    """Return for each label `n * sum |x - mean|` over its `n` cells and steps, exact, cut off at 2**62.
 
-    `n * sum |x - mean| = sum |n x - total|`, which is whole. The cut-off moves no answer further than it was moved.
+    `n * sum |x - mean| = sum |n x - total|`, which is whole. Each term is cut off, then their sum (see `saturated`).
     """
-    sums = sum_by_label(cube, marks, len(sizes))
-    wide = 2 * int(sizes.max()) * int(cube.sum(dtype=np.float64) + 1) >= LARGEST
-    kind = object if wide else np.int64
-    n, total, x = np.append(sizes, 0).astype(kind), np.append(sums, 0).astype(kind), cube.astype(kind)
-    answers = np.zeros(len(n), dtype=kind)
-    np.add.at(answers, marks.ravel(), np.abs(n[marks] * x - total[marks]).ravel())
-    return np.minimum(answers[:-1], LARGEST).astype(np.int64)
+    n, total = np.append(sizes, 0), np.append(sum_by_label(cube, marks, len(sizes)), 0)
+    nearly = n[marks] * cube.astype(np.float64) - total[marks]
+    terms = np.abs(saturated(n[marks] * cube - total[marks], nearly))
+    label = marks.ravel().astype(np.int64)
+    wrapped = np.zeros(len(n), dtype=np.int64)
+    np.add.at(wrapped, label, terms.ravel())
+    added = np.bincount(label + 1, terms.ravel().astype(np.float64), len(n)).astype(np.float64)
+    return saturated(wrapped[:-1], added[1:])
 
 
 def slopes_of(sizes: Ints) -> Floats:
@@ -79,7 +79,7 @@ def most_changed(marks: Marks, sizes: Ints, bound: Bound) -> float:
 
     Guarantee: a household has `m` of a label's `n` places, its pillar's, and holds at most `c` in each. `D` is convex,
     so at its largest each of them is 0 or `c`: with `j <= m` of them full it is `2 j c (1 - j / n)`, at most its value
-    at `j = min(m, n / 2)`. Labels are disjoint: the changes of those in a pillar add up, and the worst pillar counts.
+    at `j = min(m, n // 2)`. Labels are disjoint: the changes of those in a pillar add up, and the worst pillar counts.
     """
     nx, ny, _ = marks.shape
     pillar = np.arange(nx * ny).reshape(nx, ny, 1)
@@ -87,6 +87,6 @@ def most_changed(marks: Marks, sizes: Ints, bound: Bound) -> float:
     pairs = (pillar * np.int64(len(sizes)) + marks)[labelled]
     distinct, places = np.unique(pairs, return_counts=True)
     n = sizes[distinct % len(sizes)]
-    full = np.minimum(places, n / 2)
-    changes = 2.0 * full * bound.step * (1 - full / n)
+    full = np.minimum(places, n // 2)
+    changes = 2.0 * full * min(bound.step, bound.window) * (1 - full / n)
     return float(np.bincount(distinct // len(sizes), changes).max(initial=0.0))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -42,6 +44,7 @@ def ask_transform(
     if type(transform) not in {Fourier, Haar}:
         msg = f"{transform!r}: the kernel has proofs for Fourier and Haar only; use `matrix` for other transforms"
         raise UsageError(msg)
+    transform = replace(transform)  # a copy: what is proven is what is applied
     relative = transform.relative(scope.window.steps)
     matrices = factors_of(x, y, transform.rows(scope.window.steps), scope.shape)
     factors = round_all(matrices, _own(scope, transform, matrices, None) * float(relative.max()) / epsilon)

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import reduce
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from gridveil.errors import UsageError
+from gridveil.errors import BudgetError, UsageError
+from gridveil.privacy.questions.saturation import saturated
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
-LARGEST_ANSWER = 2**62
+LARGEST_COLUMN = 2**52
+"""Of absolute entries added up, in units of the rounding: whole numbers below 2**53 add up exactly in doubles."""
 MOST_BITS = 30
 """Of all factors together: finer rounding would gain nothing, and take int64 to its limits."""
 BITS_OF_NOISE = 48
@@ -66,6 +67,9 @@ def rounding_bits(matrices: Matrices, scale: float) -> int:
     fractional = sum(matrix is not None and not is_whole(matrix) for matrix in matrices)
     if not fractional:
         return 0
+    if not 0 < scale < math.inf:
+        msg = f"a strategy that calls for noise of scale {scale:g} Wh: scale the matrix, or change epsilon"
+        raise BudgetError(msg)
     room = BITS_OF_NOISE - math.ceil(math.log2(scale))
     return max(0, min(MOST_BITS, room) // fractional)
 
@@ -80,6 +84,9 @@ def rounded(matrix: Floats, bits: int) -> Factor:
     rows = np.rint(matrix * 2.0**bits).astype(np.int64)
     if not rows.any():
         msg = f"a strategy's entries of at most {np.abs(matrix).max():.3g} vanish when rounded: scale the matrix up"
+        raise UsageError(msg)
+    if (np.abs(rows.astype(np.float64)).sum(axis=0) >= LARGEST_COLUMN).any():
+        msg = f"a strategy of {len(rows)} rows with entries up to {np.abs(matrix).max():.3g} cannot be charged exactly"
         raise UsageError(msg)
     return Factor(rows, bits)
 
@@ -97,7 +104,10 @@ def factors_of(x: ArrayLike | None, y: ArrayLike | None, t: ArrayLike | None, sh
 
 
 def column_sums(matrices: Matrices) -> Floats:
-    """Return how often a Wh in each cell and step is counted, axes (x, y, t); of length 1 along an identity."""
+    """Return how often a Wh in each cell and step is counted, axes (x, y, t); of length 1 along an identity.
+
+    Of whole matrices as `rounded` lets them pass, the sums along an axis are exact.
+    """
     x, y, t = (np.ones(1) if matrix is None else np.abs(matrix).sum(axis=0) for matrix in matrices)
     return np.asarray(np.einsum("i,j,k->ijk", x, y, t), dtype=np.float64)
 
@@ -109,19 +119,10 @@ def whole(factors: Factors) -> Matrices:
 
 
 def apply_exactly(cube: Ints, factors: Factors) -> Ints:
-    """Return `(x (x) y (x) t) cube` in integers, cut off at +-2**62.
-
-    Guarantee: exact but for the cut-off, and that moves each answer by no more than the exact one moves, so that
-    sensitivities hold. Where int64 might overflow, Python's integers take over.
-    """
-    present = [factor for factor in factors if factor is not None]
-    largest = reduce(lambda product, factor: product * int(np.abs(factor.rows).max()), present, 1)
-    wide = largest * int(cube.sum(dtype=np.float64) + 1) >= LARGEST_ANSWER // 2
-    answers = cube.astype(object) if wide else cube
+    """Return `(x (x) y (x) t) cube` in integers, exact, cut off at +-2**62 (see `saturated`)."""
+    wrapped, nearly = cube, cube.astype(np.float64)
     for axis, factor in enumerate(factors):
         if factor is not None:
-            rows = factor.rows.astype(object) if wide else factor.rows
-            answers = np.moveaxis(np.tensordot(rows, answers, axes=(1, axis)), 0, axis)
-    if wide:
-        answers = np.clip(answers, -LARGEST_ANSWER, LARGEST_ANSWER)
-    return np.ascontiguousarray(answers, dtype=np.int64)
+            wrapped = np.moveaxis(np.tensordot(factor.rows, wrapped, axes=(1, axis)), 0, axis)
+            nearly = np.moveaxis(np.tensordot(factor.rows.astype(np.float64), nearly, axes=(1, axis)), 0, axis)
+    return saturated(wrapped, nearly)

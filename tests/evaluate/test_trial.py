@@ -46,7 +46,7 @@ def test_records_have_all_that_a_comparison_needs() -> None:
     needed = "mechanism epsilon workload truth mre mre_floor wape mae bias seconds repeat bound bound_step bound_window"
     assert set(needed.split()) | {"zero_truths", "promise"} <= set(both[0])
     assert both[0]["promise"] == PROMISE
-    assert both[0]["private"] is False
+    assert both[0]["stamp"] == "NOT PRIVATE"
     assert both[0]["bound_step"] == 10
 
 

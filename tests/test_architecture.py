@@ -16,10 +16,11 @@ MAY_IMPORT = {
     "errors": set(),
     "cube": {"errors"},
     "estimate": set(),
+    "folder": {"errors"},
     "privacy": {"errors", "cube"},
-    "ingest": {"errors", "cube", "privacy"},
+    "ingest": {"errors", "cube", "folder", "privacy"},
     "mechanisms": {"errors", "cube", "estimate", "privacy"},
-    "release": {"errors", "cube", "estimate", "privacy"},
+    "release": {"errors", "cube", "estimate", "folder", "privacy"},
     "spec": {"errors", "cube", "ingest", "privacy"},
     "publication": {"errors", "cube", "estimate", "ingest", "mechanisms", "privacy", "release", "spec"},
     # The evaluation runs mechanisms on kernels of its own (privacy), with the sources in memory and the seeded noise of

@@ -67,7 +67,9 @@ def test_an_existing_path_is_never_overwritten(publish: Publish, tmp_path: Path)
         publish(name="dangling")
 
 
-@pytest.mark.parametrize("broken", ["write_netcdf", "dump_label", "readme", "_sync"])
+@pytest.mark.parametrize(
+    "broken", ["release.write.write_netcdf", "release.write.dump_label", "release.write.readme", "folder._sync"]
+)
 def test_a_failure_leaves_nothing(
     publish: Publish, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, broken: str
 ) -> None:
@@ -75,7 +77,7 @@ def test_a_failure_leaves_nothing(
         msg = "disk full"
         raise OSError(msg)
 
-    monkeypatch.setattr(write, broken, fail)
+    monkeypatch.setattr(f"gridveil.{broken}", fail)
     with pytest.raises(OSError, match="disk full"):
         publish()
     assert list(tmp_path.iterdir()) == []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import IO
 
 import numpy as np
 import pyarrow as pa
@@ -62,15 +63,20 @@ def _after_header(path: str) -> Iterator[bytes]:
 
 
 def _blocks(path: str) -> Iterator[bytes]:
-    """Return the file, decompressed as its name says, in blocks of whole lines; a line too long comes cut short."""
+    """Return the file, decompressed as its name says, in blocks of whole lines."""
     with pa.input_stream(path, compression="detect") as file:
-        rest = b""
-        while block := file.read(BLOCK):
-            lines, newline, start = block.rpartition(b"\n")
-            if newline:
-                yield rest + lines + newline
-                rest = start
-            else:
-                rest = (rest + start)[: LONGEST_LINE + 1]
-        if rest:
-            yield rest + b"\n"
+        yield from whole_lines(file)
+
+
+def whole_lines(file: IO[bytes]) -> Iterator[bytes]:
+    """Return a file in blocks of whole lines, each ending with a newline; a line too long comes cut short."""
+    rest = b""
+    while block := file.read(BLOCK):
+        lines, newline, start = block.rpartition(b"\n")
+        if newline:
+            yield rest + lines + newline
+            rest = start
+        else:
+            rest = (rest + start)[: LONGEST_LINE + 1]
+    if rest:
+        yield rest + b"\n"

@@ -1,7 +1,7 @@
 """The authors' pickle: never opened; the way to convert it works."""
 
-import pickle
 import ast
+import pickle
 import subprocess
 import sys
 from datetime import UTC, datetime, timedelta

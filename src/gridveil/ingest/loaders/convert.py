@@ -15,11 +15,11 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from gridveil.errors import InputError, UsageError
+from gridveil.folder import new_folder
 from gridveil.ingest.lines import as_batch
 from gridveil.ingest.loaders.ausgrid import Ausgrid
 from gridveil.ingest.loaders.authors_pickle import refuse
 from gridveil.ingest.loaders.cer import Cer
-from gridveil.ingest.loaders.folder import new_folder
 from gridveil.ingest.loaders.lcl import Lcl
 from gridveil.ingest.loaders.loader import SCHEMA, Loader, WrongLayoutError
 from gridveil.ingest.loaders.members import Member, find

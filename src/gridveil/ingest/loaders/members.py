@@ -12,7 +12,7 @@ from pathlib import Path, PurePosixPath
 from typing import IO
 
 from gridveil.errors import InputError
-from gridveil.ingest.lines import BLOCK, LONGEST_LINE
+from gridveil.ingest.lines import LONGEST_LINE, whole_lines
 
 ENDINGS = (".csv", ".txt", ".zip")
 """Of files that are looked at in folders and zips."""
@@ -45,16 +45,7 @@ class Member:
     def blocks(self) -> Iterator[bytes]:
         """Return the text in blocks of whole lines, each ending with a newline; a line too long comes cut short."""
         with self.open() as file:
-            rest = b""
-            while block := file.read(BLOCK):
-                lines, newline, start = block.rpartition(b"\n")
-                if newline:
-                    yield rest + lines + newline
-                    rest = start
-                else:
-                    rest = (rest + start)[: LONGEST_LINE + 1]
-            if rest:
-                yield rest + b"\n"
+            yield from whole_lines(file)
 
     def top(self) -> list[str]:
         """Return the first lines, without byte-order mark and line ends."""

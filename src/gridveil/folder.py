@@ -16,7 +16,7 @@ from gridveil.errors import UsageError
 def new_folder(path: Path) -> Iterator[Path]:
     """Give a folder to write to; it gets its name when all is on disk, and on a failure nothing is left.
 
-    It stays readable by its owner only: readings of households are for nobody else.
+    It is readable by its owner only, unless it is opened to others before it is done.
     """
     if os.path.lexists(path):
         msg = f"{path}: already there, and never overwritten; give another --out"
@@ -35,6 +35,7 @@ def new_folder(path: Path) -> Iterator[Path]:
 
 
 def _sync(path: Path) -> None:
+    """Wait until a file or folder is on disk."""
     handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)

@@ -41,7 +41,7 @@ def test_no_trial_is_there_twice_and_all_quick_ones_are_part_of_the_full_run() -
 def test_the_most_telling_comes_first() -> None:
     order = [stage.title for stage in stages(FULL, PaperTowns())]
     assert order[:2] == ["London", "stand-ins at epsilon 30"]
-    assert order[-1] == "stand-ins at epsilon 10, 3, 1"
+    assert order[-1] == "stand-ins at epsilon 10, 3, 1, networks"
     assert [trial.epsilon for trial in stages(FULL, PaperTowns())[-1].trials[:1]] == [10.0]
     methods = [trial.mechanism for trial in experiments.london(FULL, ("uniform",))]
     first_slow = next(number for number, name in enumerate(methods) if name in SLOW)

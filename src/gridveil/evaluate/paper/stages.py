@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from gridveil.evaluate.paper import experiments
-from gridveil.evaluate.paper.experiments import PAPER_EPSILON, PAPER_PLACEMENTS, Size, cheap_first
+from gridveil.evaluate.paper.experiments import PAPER_EPSILON, PAPER_PLACEMENTS, SLOW, Size
 from gridveil.evaluate.paper.pattern import PatternTrial, RunPattern
 from gridveil.evaluate.paper.runtime import RunRuntime
 from gridveil.evaluate.paper.towns import PaperTowns
@@ -48,14 +48,18 @@ def stages(size: Size, towns: PaperTowns) -> list[Stage]:
     placements = (*PAPER_PLACEMENTS, *(["density"] if towns.points else []))
     papers = experiments.panels(size, PAPER_EPSILON)
     others = [epsilon for epsilon, _ in size.panels if epsilon != PAPER_EPSILON]
-    rest = cheap_first(trial for epsilon in others for trial in experiments.panels(size, epsilon))
+    rest = sorted(
+        (trial for each in others for trial in experiments.panels(size, each)), key=lambda trial: trial.repeat
+    )
+    quick, slow = (tuple(trial for trial in rest if (trial.mechanism in SLOW) == learns) for learns in (False, True))
     named = ", ".join(f"{epsilon:g}" for epsilon in others)
     return [
         Stage("london", "London", tuple(experiments.london(size, placements)), ours),
         Stage("panels", f"stand-ins at epsilon {PAPER_EPSILON:g}", tuple(papers), ours),
-        Stage("pattern", "patterns", tuple(experiments.patterns(size)), RunPattern(towns)),
-        Stage("buckets", "buckets", tuple(experiments.buckets(size)), ours),
         Stage("leak", "what the leak is worth", tuple(experiments.leak(size)), all_of_them),
+        Stage("buckets", "buckets", tuple(experiments.buckets(size)), ours),
+        Stage("panels", f"stand-ins at epsilon {named}", quick, ours),
+        Stage("pattern", "patterns", tuple(experiments.patterns(size)), RunPattern(towns)),
         Stage("runtime", "run times", tuple(experiments.runtimes(size)), RunRuntime(towns), workers=1),
-        Stage("panels", f"stand-ins at epsilon {named}", tuple(rest), ours),
+        Stage("panels", f"stand-ins at epsilon {named}, networks", slow, ours),
     ]

@@ -12,7 +12,7 @@ from jsonschema import Draft7Validator
 from gridveil.errors import InputError, UsageError
 from gridveil.privacy.budget import attacker_rate
 from gridveil.release.files import dump_label, load_label
-from gridveil.release.label import Label, MechanismFacts, Privacy, describe
+from gridveil.release.label import Label, MeasurementFacts, MechanismFacts, Privacy, describe
 from gridveil.release.readme import readme
 from gridveil.release.registry import to_registry
 
@@ -108,3 +108,11 @@ def test_registry_record_is_valid() -> None:
 def test_test_noise_is_not_registered() -> None:
     with pytest.raises(UsageError, match="not private"):
         to_registry(make_label(private=False))
+
+
+def test_measurements_of_one_kind_in_a_row_are_told_together() -> None:
+    searched = [MeasurementFacts(kind="deviations", labels=2, epsilon=epsilon) for epsilon in (0.1, 0.1, 0.2)]
+    total = MeasurementFacts(kind="sums", labels=1, epsilon=0.5)
+    told = words(make_label(measurements=[total, *searched]))
+    assert "Measured: sums, 1 numbers, epsilon 0.5 (published window)." in told
+    assert "Measured: deviations, 6 numbers in 3 questions, epsilon 0.1 to 0.2 each (published window)." in told

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import UTC, date, datetime, timedelta
+from itertools import groupby
 from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, NonNegativeFloat, PositiveFloat, PositiveInt
@@ -173,10 +174,7 @@ def describe(label: Label) -> list[Section]:
             [
                 f"{label.mechanism.name} {_pairs(label.mechanism.parameters)}".strip(),
                 *([f"Details: {_pairs(label.mechanism.details)}"] if label.mechanism.details else []),
-                *(
-                    f"Measured: {m.kind}, {m.labels} numbers, epsilon {m.epsilon:g} ({m.window} window)."
-                    for m in label.measurements
-                ),
+                *(_measured(list(run)) for _, run in groupby(label.measurements, key=lambda m: (m.kind, m.window))),
                 *([wording.SEED] if "seed" in label.mechanism.parameters else []),
                 f"How these were chosen: {label.choices}",
             ],
@@ -197,6 +195,16 @@ def _privacy(label: Label) -> list[str]:
         wording.attack(privacy.attacker_true_positive_rate),
         *wording.high_epsilon(privacy.epsilon),
     ]
+
+
+def _measured(run: list[MeasurementFacts]) -> str:
+    """Return questions of one kind in a row as a sentence. Their epsilons are those of each by itself."""
+    least, most = (f"{pick(m.epsilon for m in run):g}" for pick in (min, max))
+    numbers, where = sum(m.labels for m in run), f"({run[0].window} window)"
+    if len(run) == 1:
+        return f"Measured: {run[0].kind}, {numbers} numbers, epsilon {most} {where}."
+    each = most if least == most else f"{least} to {most}"
+    return f"Measured: {run[0].kind}, {numbers} numbers in {len(run)} questions, epsilon {each} each {where}."
 
 
 def bound_in_words(bound: BoundFacts) -> str:

@@ -40,9 +40,9 @@ class DpCube:
         progress("measure every cell and step", 0.0)
         cells = measure.sums(np.arange(math.prod(shape)).reshape(shape), epsilon_cells)
         prefix = prefix_sums(cells.values.reshape(shape))
-        progress("partition", 0.0)
+        progress("measure every cell and step", 1.0)
         boxes = partition(prefix, shape, float(cells.scales[0]))
-        progress("measure boxes", 0.0)
+        progress("partition", 1.0)
         fresh = measure.sums(paint(boxes, shape), measure.epsilon - epsilon_cells)
         variance_fresh = 2 * fresh.scales**2
         variance_cells = 2 * float(cells.scales[0]) ** 2 * sizes_of(boxes)

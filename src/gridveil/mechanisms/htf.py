@@ -50,21 +50,21 @@ class Htf:
 
         tree = [(nodes, parents)]
         for depth in range(height):
-            progress("split", depth / height)
             axes = longest_axes(nodes, shape)
             epsilon = self.split_share * measure.epsilon / (height * (2 * self.rounds + 1))
             at = Search(measure, nodes, axes, epsilon).best(self.rounds)
             nodes, parents = halve(nodes, axes, at)
             tree.append((nodes, parents))
+            progress("split", (depth + 1) / height)
 
         # The search may cost less than it was given (small boxes move less, and not every place needs measuring). What
         # every level costs is the same in all pillars, so whatever is left can be spent to the end.
         shares = 2.0 ** (np.arange(height + 1) / 3)
         budgets = measure.remaining() * (1 - 1e-12) * shares / shares.sum()
         for depth, (boxes, above) in enumerate(tree):
-            progress("measure nodes", depth / len(tree))
             measured = measure.sums(paint(boxes, shape), budgets[depth])
             levels.append(Level(above, measured.values.astype(np.float64), 2 * measured.scales**2))
+            progress("measure nodes", (depth + 1) / len(tree))
         sums, variances = make_consistent(levels)
         return spread(nodes, sums, variances, shape, {"height": height})
 

@@ -42,12 +42,12 @@ def test_a_comparison_writes_records_tables_and_a_figure_all_stamped(work: Path)
     done = compare(
         work,
         "--households households.parquet --spec spec.toml --mechanisms even,identity,count-rule-5 --epsilon 1,3 "
-        "--repeats 2 --clip 1.5 --workload 2x2x6 --workload authors --json out.json --figure out.png",
+        "--repeats 2 --clip 1.5 --workload 2x2x6 --workload authors --json out.json --figure out.svg",
     )
     assert done.returncode == 0, done.stderr
     assert "NOT PRIVATE" in done.stdout
     assert "NOT PRIVATE" in (work / "out.txt").read_text()
-    assert (work / "out.png").read_bytes().startswith(b"\x89PNG")
+    assert (work / "out.svg").read_bytes().startswith(b"<?xml")
     assert not list(work.glob("*.partial*"))
     records = json.loads((work / "out.json").read_text())
     # Three methods, two epsilons, two repeats; two names of the bound, seven workloads, two truths.
@@ -55,7 +55,7 @@ def test_a_comparison_writes_records_tables_and_a_figure_all_stamped(work: Path)
     assert {record["workload"] for record in records} >= {"random", "small", "large", "2x2x6", "authors-small"}
     assert {record["clip"] for record in records} == {1.5}
     assert {record["bound"] for record in records} == {"own", "common"}
-    assert "epsilon 3: WAPE" in done.stdout
+    assert "epsilon 3, common bound: WAPE" in done.stdout
     assert "no guarantee" in done.stdout
     assert "80 households" in done.stderr
 
@@ -65,12 +65,16 @@ def test_a_stopped_comparison_goes_on(work: Path) -> None:
         "--placement normal --spec spec.toml --mechanisms even,identity --epsilon 1,3 --repeats 200 --json later.json"
     )
     kept = work / "later.json.partial.jsonl"
-    stopped = subprocess.Popen([GRIDVEIL, "compare", "readings.parquet", *line.split()], cwd=work)
+    command = [GRIDVEIL, "compare", "readings.parquet", *line.split()]
+    stopped = subprocess.Popen(command, cwd=work, stderr=subprocess.PIPE, text=True)
     while not (kept.exists() and len(kept.read_text().splitlines()) > 3):
         assert stopped.poll() is None
         time.sleep(0.05)
     stopped.send_signal(signal.SIGINT)
-    assert stopped.wait(60) == 130
+    told = stopped.communicate(timeout=60)[1]
+    assert stopped.returncode == 130
+    assert "interrupted; give the same command again to go on" in told
+    assert "Traceback" not in told
     assert not (work / "later.json").exists()
     held = [json.loads(found) for found in kept.read_text().splitlines()[1:]]
     # Asked for fewer repeats, it needs no more trials than those that it has, or few.
@@ -86,6 +90,9 @@ def test_a_stopped_comparison_goes_on(work: Path) -> None:
     ("line", "code", "words"),
     [
         ("--mechanisms even", 2, "--households"),
+        ("--mechanisms even", 2, "--placement"),
+        ("--households households.parquet --mechanisms even --figure x.jpg", 2, ".png, .svg, .pdf"),
+        ("--households households.parquet --mechanisms even --figure x", 2, ".png, .svg, .pdf"),
         ("--households households.parquet --mechanisms evn", 2, "there is no mechanism evn"),
         ("--households households.parquet --mechanisms even --epsilon one", 2, "1,3,10,30"),
         ("--households households.parquet --mechanisms even --epsilon 0", 4, "above zero"),

@@ -1,21 +1,26 @@
+import fcntl
+import io
 import json
+from importlib.resources import files
 from pathlib import Path
 
 import numpy as np
 import pytest
 from matplotlib.figure import Figure
+from rich.console import Console
 
 from gridveil.cube import Grid, Window
-from gridveil.errors import UsageError
+from gridveil.errors import InputError, UsageError
 from gridveil.evaluate import own_bounds
-from gridveil.evaluate.compare import Question, as_json, compare, make_trials, write_new
-from gridveil.evaluate.compare_figure import as_png, draw_comparison, spaced
-from gridveil.evaluate.compare_tables import as_text, notes, tables
+from gridveil.evaluate.compare import Question, as_json, compare, forget_fruitless, make_trials, write_new
+from gridveil.evaluate.compare_figure import as_file, check_format, draw_comparison, spaced
+from gridveil.evaluate.compare_tables import as_text, notes, on_screen, tables
 from gridveil.evaluate.ingested import ingest_town
 from gridveil.evaluate.own_bounds import own_bound, scaled_bound
 from gridveil.evaluate.study import Study
 from gridveil.evaluate.summary import Case, ranking, summarise
 from gridveil.evaluate.town import DEMO_WINDOW, Town, make_town
+from gridveil.ingest.schema import ReadingsTable
 from gridveil.privacy.bound import Bound
 from gridveil.spec import Spec, make_spec
 
@@ -82,6 +87,54 @@ def test_points_draw_households_to_them(spec: Spec, tmp_path: Path) -> None:
     assert small["zero_truths"] > 200
 
 
+def test_points_are_looked_at_before_the_data(spec: Spec, tmp_path: Path) -> None:
+    (tmp_path / "points.csv").write_text("x,y,meters\n50,50,1\n750,750,3\n")
+    nowhere = spec.model_copy(update={"readings": ReadingsTable("nowhere.parquet")})
+    question = Question(("even",), (1.0,), 1, placement="density", points=tmp_path / "points.csv")
+    with pytest.raises(InputError, match=r"no column weight; .*--weight COLUMN names, and has: x, y, meters"):
+        compare(nowhere, question, tmp_path / "kept.jsonl", workers=1)
+    assert not (tmp_path / "kept.jsonl").exists()
+
+
+def test_all_that_is_missing_is_told_at_once_and_households_first(spec: Spec) -> None:
+    empty = spec.model_copy(update=dict.fromkeys(("households", "extent", "bound_step", "bound_window")))
+    with pytest.raises(UsageError, match=r"--households FILE.*--placement uniform\|normal"):
+        compare(empty, Question(("even",)))
+    with pytest.raises(UsageError, match=r"(?s)--bound-step.*--bound-window"):
+        compare(empty, Question(("even",), placement="uniform"))
+
+
+HEAD = json.dumps({"study": {"data": "other"}}) + "\n"
+FAILED = json.dumps({"trial": {}, "error": "ValueError"}) + "\n"
+DONE = json.dumps({"trial": {}, "records": []}) + "\n"
+
+
+@pytest.mark.parametrize("text", [HEAD, HEAD + FAILED, HEAD + FAILED + DONE[:-3]])
+def test_a_kept_file_without_a_successful_trial_blocks_nothing(spec: Spec, tmp_path: Path, text: str) -> None:
+    kept = tmp_path / "kept.jsonl"
+    kept.write_text(text)
+    study, _ = compare(spec, Question(("even",), (1.0,), 1), kept, workers=1)
+    assert study.records
+    assert "other" not in kept.read_text()
+
+
+@pytest.mark.parametrize("text", [HEAD + FAILED + DONE, "a diary\n", '{"a": 1}\n', "[]\n", ""])
+def test_what_is_worth_something_is_kept(tmp_path: Path, text: str) -> None:
+    kept = tmp_path / "kept.jsonl"
+    kept.write_text(text)
+    forget_fruitless(kept)
+    assert kept.read_text() == text
+
+
+def test_a_study_that_is_being_written_is_left_alone(tmp_path: Path) -> None:
+    kept = tmp_path / "kept.jsonl"
+    kept.write_text(HEAD)
+    with kept.open() as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        forget_fruitless(kept)
+    assert kept.read_text() == HEAD
+
+
 @pytest.mark.parametrize(
     ("wrong", "words"),
     [
@@ -113,6 +166,15 @@ def test_each_method_runs_under_the_common_bound_and_its_own(monkeypatch: pytest
     assert {trial.clip for trial in trials} == {1600}
     assert own_bound("even", 2, COMMON, 120) == Bound(800, 96_000)  # 2 is nearer to 1 than to 10, by ratio
     assert own_bound("even", 4, COMMON, 120) == COMMON
+
+
+def test_what_is_said_of_the_tuning_is_what_the_table_says() -> None:
+    about = json.loads((files("gridveil.evaluate") / "own_bounds.json").read_text("utf-8"))["about"]
+    assert "lcl" in about
+    assert "London" in own_bounds.TUNED
+    for words in ("uniform", "random and large", "2 repeats"):
+        assert words in about
+        assert words in own_bounds.TUNED
 
 
 def test_the_packaged_table_of_bounds_makes_bounds() -> None:
@@ -169,10 +231,46 @@ def test_yardsticks_are_not_ranked_though_they_err_less() -> None:
     assert any("no guarantee" in line for line in notes(RECORDS))
 
 
-def test_bounds_are_told_apart_where_they_differ() -> None:
-    assert len(next(tables(RECORDS)).columns) == 2 + 2
-    other = [{**record, "bound_window": 1 if record["bound"] == "own" else 2} for record in RECORDS]
-    assert len(next(tables(other)).columns) == 2 + 4
+OTHER = [{**record, "bound_window": 96 if record["bound"] == "own" else 192} for record in RECORDS]
+
+
+def shown(records: list[dict], width: int) -> str:
+    console = Console(file=io.StringIO(), width=width, color_system=None)
+    console.print(*on_screen(records, width), sep="\n")
+    return console.file.getvalue()  # type: ignore[attr-defined]  # the one above
+
+
+def test_the_common_bound_is_told_first_and_own_ones_only_where_they_differ() -> None:
+    same = shown(RECORDS, 120)
+    assert "own" not in same
+    text = shown(OTHER, 120)
+    assert text.index("1 kWh a step, 192 kWh in all") < text.index("common bound: WAPE")
+    assert text.rindex("common bound: WAPE") < text.index(own_bounds.TUNED[:40]) < text.index("own bound: WAPE")
+    assert text.count("1 / 96") == 3 * 2  # each method at each epsilon
+    assert "192" not in text[text.index(own_bounds.TUNED[:40]) :]
+    for words in (own_bounds.TUNED[:80], "1 / 96", "1 kWh a step, 192 kWh in all"):
+        assert words in as_text(OTHER)
+
+
+def test_records_of_own_bounds_alone_are_shown() -> None:
+    assert "own bound" in shown([record for record in OTHER if record["bound"] == "own"], 120)
+
+
+@pytest.mark.parametrize("width", [80, 60])
+def test_tables_fit_narrow_screens_whole(width: int) -> None:
+    records = [
+        {**record, "workload": workload, "wape": 12_345.6 + record["repeat"] * 7_000, "bound_step": 12.345}
+        for record in OTHER
+        for workload in ("random", "small", "large", "authors-random", "authors-small", "authors-large", "4x4x24")
+    ]
+    text = shown(records, width)
+    assert max(map(len, text.splitlines())) <= width
+    assert "…" not in text
+    rows = [line for line in text.splitlines() if "│ count-rule" in line]
+    # Every method has one line in each table, with a figure for each workload in whole: no cell goes on in the next.
+    assert sum(row.count("15,846") for row in rows) == 7 * 2 * 2
+    assert "seconds" in shown(OTHER, 120)
+    assert "12.345 / 96" in text
 
 
 def test_a_method_that_failed_at_an_epsilon_is_missing_there() -> None:
@@ -187,12 +285,20 @@ def test_high_epsilons_get_plain_words_and_gaps_are_told() -> None:
 
 
 def test_the_figure_is_stamped_and_has_a_panel_for_each_workload() -> None:
-    figure = draw_comparison(RECORDS, "A title")
+    worse = [{**record, "wape": 1e6} if record["bound"] == "own" else record for record in OTHER]
+    figure = draw_comparison(worse, "A title")
     assert isinstance(figure, Figure)
     assert len(figure.axes) == 2
     assert any("NOT PRIVATE" in text.get_text() for text in figure.texts)
     assert [text.get_text() for text in figure.axes[0].texts] == ["count-rule", "even", "stpt"]
-    assert as_png(figure).startswith(b"\x89PNG")
+    assert any("common bound" in text.get_text() and "192 kWh in all" in text.get_text() for text in figure.texts)
+    highest = max(line.get_ydata().max() for line in figure.axes[0].lines)
+    assert highest < 30  # nothing of own bounds
+
+
+@pytest.mark.parametrize(("name", "start"), [("a.png", b"\x89PNG"), ("a.SVG", b"<?xml"), ("a.pdf", b"%PDF")])
+def test_a_figure_is_of_the_format_of_its_name(name: str, start: bytes) -> None:
+    assert as_file(draw_comparison(RECORDS, "A title"), check_format(Path(name))).startswith(start)
 
 
 def test_labels_keep_their_distance() -> None:

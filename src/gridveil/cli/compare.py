@@ -19,6 +19,8 @@ WIDE = 200
 """Columns of tables that go to a file."""
 
 PARTIAL = ".partial.jsonl"
+AGAIN = "interrupted; give the same command again to go on"
+NOT_KEPT = "interrupted; nothing was kept (with --json FILE, the same command given again would go on)"
 NOT_OF_A_SPEC = frozenset(
     [
         "source",
@@ -35,6 +37,12 @@ NOT_OF_A_SPEC = frozenset(
         "figure",
     ]
 )
+
+
+class Interrupted(GridveilError):  # noqa: N818  # no error, but told and ended as one
+    """The operator has stopped a comparison."""
+
+    exit_code = 130
 
 
 def run(
@@ -75,7 +83,7 @@ def run(
         str, typer.Option(help="The column of --points that has the weights", rich_help_panel=COMPARISON)
     ] = "weight",
     json: Annotated[Path | None, typer.Option(help="All records, a new file")] = None,
-    figure: Annotated[Path | None, typer.Option(help="Picture, a new PNG file")] = None,
+    figure: Annotated[Path | None, typer.Option(help="Picture, a new .png, .svg or .pdf file")] = None,
 ) -> None:
     """Compare mechanisms on the same data: which is closest to the truth, at which epsilon. NOT PRIVATE.
 
@@ -88,7 +96,7 @@ def run(
     from gridveil.cli import show
     from gridveil.cli.study_bar import study_bar
     from gridveil.evaluate.compare import NOT_PRIVATE, Question, all_methods, as_json, check_new, compare, write_new
-    from gridveil.evaluate.compare_tables import as_text, notes, tables
+    from gridveil.evaluate.compare_tables import as_text, notes, on_screen
 
     question = Question(
         mechanisms=tuple(all_methods() if mechanisms == "all" else dict.fromkeys(_listed(mechanisms))),
@@ -108,16 +116,23 @@ def run(
         msg = f"{source} and --spec {spec}: two specs; give one"
         raise UsageError(msg)
     check_new([json, text, figure])
+    if figure is not None:
+        from gridveil.evaluate.compare_figure import as_file, check_format, draw_comparison
+
+        kind = check_format(figure)
     keep = json.with_name(json.name + PARTIAL) if json else None
     settings = o.spec_from(source, None, flags, str(spec) if spec else None)
     show.operator.print(NOT_PRIVATE, style="bold red")
-    with study_bar("compare") as tell:
-        study, report = compare(settings, question, keep, tell)
+    try:
+        with study_bar("compare") as tell:
+            study, report = compare(settings, question, keep, tell)
+    except KeyboardInterrupt as error:
+        raise Interrupted(AGAIN if keep else NOT_KEPT) from error
     show.report(report, show.operator)
     if study.records:
         console = Console(highlight=False)
         console.width = console.width if console.is_terminal else WIDE
-        console.print(*tables(study.records), sep="\n")
+        console.print(*on_screen(study.records, console.width), sep="\n")
         for line in notes(study.records):
             show.out.print(line)
     show.out.print(NOT_PRIVATE, style="bold red")
@@ -128,9 +143,7 @@ def run(
         keep.unlink() if keep else None
         show.out.print(f"Wrote {json} and {text}")
     if figure is not None:
-        from gridveil.evaluate.compare_figure import as_png, draw_comparison
-
-        write_new(figure, as_png(draw_comparison(study.records, "Mechanisms compared")))
+        write_new(figure, as_file(draw_comparison(study.records, "Mechanisms compared"), kind))
         show.out.print(f"Wrote {figure}")
 
 
@@ -140,7 +153,9 @@ def _stop_at_failures(study: Study[Trial], keep: Path | None) -> None:
         return
     reasons = dict.fromkeys((trial.mechanism, reason) for trial, reason in study.failures.items())
     lines = "\n".join(f"  {mechanism}: {reason}" for mechanism, reason in reasons)
-    again = f"; the others are kept in {keep}" if keep else ""
+    if keep and not study.records:
+        keep.unlink()
+    again = f"; the others are kept in {keep}" if keep and study.records else ""
     msg = f"{len(study.failures)} trials failed{again}:\n{lines}\nLeave such mechanisms out with --mechanisms"
     raise GridveilError(msg)
 

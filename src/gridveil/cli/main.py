@@ -12,6 +12,12 @@ from gridveil.cli import bench, check, compare, convert, demo, info, mechanisms,
 from gridveil.errors import GridveilError
 
 INTERRUPTED = 130
+AFTER = {
+    "publish": "; a release is there whole or not at all",
+    "convert": "; the new folder is there whole or not at all",
+    "bench": "; give the same command again to go on",
+}
+"""What is true after a command was interrupted, by command; of the others there is nothing to say."""
 
 app = typer.Typer(
     name="gridveil",
@@ -51,7 +57,7 @@ def main() -> None:
         sys.exit(error.exit_code)
     except SystemExit as stopped:
         if stopped.code == INTERRUPTED:
-            _tell("interrupted; a release is there whole or not at all")
+            _tell("interrupted" + AFTER.get(next(iter(sys.argv[1:]), ""), ""))
         raise
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import tempfile
@@ -14,6 +15,7 @@ from gridveil.errors import UsageError
 from gridveil.evaluate.ingested import AS_GIVEN, NAME, IngestedTown, digest, ingest_town, save
 from gridveil.evaluate.own_bounds import own_bound
 from gridveil.evaluate.placements import PLACEMENTS
+from gridveil.evaluate.points import read_points
 from gridveil.evaluate.study import Study, Tell, run_study
 from gridveil.evaluate.trial import RunTrial, Trial, steps_before
 from gridveil.evaluate.workloads import expand_workloads
@@ -91,8 +93,11 @@ def compare(
     """
     workloads = expand_workloads(list(question.workloads))
     before = max(steps_before(name) for name in question.mechanisms)
+    on_grid = _complete(spec, question)
     common = spec.to_bound()
-    town, report = ingest_town(_with_extent(spec, question), before, placed=question.placement is None)
+    if question.points is not None:
+        read_points(question.points, question.weight, spec.extent)  # what is wrong with it is told now, not by trials
+    town, report = ingest_town(on_grid, before, placed=question.placement is None)
     with tempfile.TemporaryDirectory(prefix="gridveil-") as folder:
         save(town, Path(folder) / "town.npz")
         points = str(question.points.absolute()) if question.points else None
@@ -101,6 +106,7 @@ def compare(
         data = digest(town, question.points, question.weight)
         about = {"gridveil": version("gridveil"), "data": data, "workloads": list(workloads)}
         path = keep or Path(folder) / "study.jsonl"
+        forget_fruitless(path)
         study = run_study(trials, RunTrial(towns, workloads), path, progress, about=about, workers=workers)
         return study, report
 
@@ -133,11 +139,36 @@ def under_both_bounds(trial: Trial, steps: int) -> list[Trial]:
     return [replace(trial, bound_names=("common",)), replace(trial, bound=own, bound_names=("own",))]
 
 
-def _with_extent(spec: Spec, question: Question) -> Spec:
-    """Return the spec; a grid of drawn places needs no extent of its own."""
-    if question.placement is None or spec.extent is not None or spec.grid is None:
-        return spec
-    return spec.model_copy(update={"extent": (0.0, 0.0, float(spec.grid[0]), float(spec.grid[1]))})
+def forget_fruitless(path: Path) -> None:
+    """Empty a study's file that holds no successful trial: nothing is lost, and a study of other settings may begin."""
+    if not path.is_file():
+        return
+    with path.open("r+", encoding="utf-8") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            return  # another study is writing to it, as the next one to open it is told
+        try:
+            head, *trials = (json.loads(line) for line in file if line.endswith("\n"))
+            ours = set(head) == {"study"} and all("trial" in trial for trial in trials)
+        except (ValueError, TypeError):
+            return  # not a study's file
+        if ours and not any("records" in trial for trial in trials):
+            file.truncate(0)
+
+
+def _complete(spec: Spec, question: Question) -> Spec:
+    """Return the spec, refused if anything is missing; a grid of drawn places needs no extent of its own."""
+    if question.placement is None and spec.households is None:
+        msg = (
+            "where are the households? Give their table (--households FILE) or, if they have no places, "
+            f"have places drawn (--placement {'|'.join(PLACEMENTS)})"
+        )
+        raise UsageError(msg)
+    if question.placement is not None and spec.extent is None and spec.grid is not None:
+        spec = spec.model_copy(update={"extent": (0.0, 0.0, float(spec.grid[0]), float(spec.grid[1]))})
+    spec.need("readings", "extent", "grid", "start", "steps", "bound_step", "bound_window")
+    return spec
 
 
 def check_new(paths: Sequence[Path | None]) -> None:

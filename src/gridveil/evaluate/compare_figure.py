@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Sequence
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -11,10 +12,11 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
+from gridveil.errors import UsageError
 from gridveil.estimate import Floats
 from gridveil.evaluate.axis import short
 from gridveil.evaluate.scoring import Record
-from gridveil.evaluate.summary import Case, Spread, ranking, summarise
+from gridveil.evaluate.summary import Case, Spread, kwh, ranking, summarise
 from gridveil.mechanisms.registry import COMPARISON_ONLY
 
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#8a6d00")
@@ -33,6 +35,8 @@ HEAD, BETWEEN, LEFT, RIGHT = 0.7, 0.8, 0.6, 1.2
 MANY_DECADES = 300
 """Where the highest error is so many times the lowest, ticks at powers of ten are enough."""
 
+FORMATS = ("png", "svg", "pdf")
+
 STAMP = "NOT PRIVATE: computed from true values"
 
 
@@ -44,9 +48,19 @@ class Curve(NamedTuple):
     errors: Floats
 
 
-def draw_comparison(records: Sequence[Record], title: str, bound: str = "own") -> Figure:
-    """Draw WAPE against the raw truth, under each method's own bound; dotted: methods that promise less."""
-    spreads = {case: spread for case, spread in summarise(records).items() if case.bound == bound}
+def check_format(path: Path) -> str:
+    """Return the format that a figure's name asks for; refuse names that ask for another."""
+    name = path.suffix.lower().removeprefix(".")
+    if name not in FORMATS:
+        msg = f"--figure {path}: give a name that ends in {', '.join(f'.{known}' for known in FORMATS)}"
+        raise UsageError(msg)
+    return name
+
+
+def draw_comparison(records: Sequence[Record], title: str) -> Figure:
+    """Draw WAPE against the raw truth, under the common bound; dotted: methods that promise less."""
+    records = [record for record in records if record["bound"] == "common"]
+    spreads = summarise(records)
     colours = dict(zip(ranking(spreads), COLOURS, strict=False))
     workloads = list(dict.fromkeys(record["workload"] for record in records))
     methods = len({case.mechanism for case in spreads})
@@ -66,7 +80,11 @@ def draw_comparison(records: Sequence[Record], title: str, bound: str = "own") -
         hspace=BETWEEN / (panel_height - BETWEEN),
     )
     figure.text(LEFT / width, 1 - 0.3 / height, title, color=INK, size=13, weight="bold")
-    words = f"error (WAPE, %, raw truth, mean over repeats) against epsilon; each method under its {bound} bound"
+    step, window = records[0]["bound_step"], records[0]["bound_window"]
+    words = (
+        "error (WAPE, %, raw truth, mean over repeats) against epsilon; all under the common bound, "
+        f"as `publish` would use it: {kwh(step)} kWh a step, {kwh(window)} kWh in all"
+    )
     figure.text(LEFT / width, 1 - 0.55 / height, words, color=QUIET, size=9)
     figure.text(1 - 0.2 / width, 1 - 0.3 / height, STAMP, color="#b00020", size=11, weight="bold", ha="right")
     for number, workload in enumerate(workloads):
@@ -76,10 +94,10 @@ def draw_comparison(records: Sequence[Record], title: str, bound: str = "own") -
     return figure
 
 
-def as_png(figure: Figure) -> bytes:
-    """Return a figure as the bytes of a PNG file."""
+def as_file(figure: Figure, kind: str = "png") -> bytes:
+    """Return a figure as the bytes of a file of one of the formats."""
     held = io.BytesIO()
-    figure.savefig(held, format="png")
+    figure.savefig(held, format=kind)
     return held.getvalue()
 
 

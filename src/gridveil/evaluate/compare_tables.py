@@ -6,6 +6,7 @@ import io
 import math
 import statistics
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from rich.console import Console
 from rich.table import Table
@@ -13,8 +14,9 @@ from rich.text import Text
 
 from gridveil.evaluate.compare import NOT_PRIVATE
 from gridveil.evaluate.errors import FLOOR
+from gridveil.evaluate.own_bounds import TUNED
 from gridveil.evaluate.scoring import TRUTHS, Record
-from gridveil.evaluate.summary import Case, Spread, ranking, summarise
+from gridveil.evaluate.summary import Case, Spread, kwh, ranking, summarise
 from gridveil.evaluate.trial import promise
 from gridveil.mechanisms.registry import COMPARISON_ONLY
 from gridveil.release.wording import high_epsilon
@@ -34,39 +36,121 @@ Raw truth: what was consumed. Clipped: every reading cut at the same public numb
 Methods stand from best to worst by their mean rank in the columns of a table; * is the best of its column.
 """
 TEXT_WIDTH = 200
+MEASURED_AT = 10_000
+"""Columns in which any table has room."""
+
+COMMON, OWN = "common", "own"
+COMMON_TITLE = "Under the common bound, as `publish` would use it: {} kWh a step, {} kWh in all"
+OWN_TITLE = "Under each method's own bound"
 
 
-def tables(records: Sequence[Record], measure: str = "wape", truth: str = "raw") -> Iterator[Table]:
+@dataclass(frozen=True)
+class Detail:
+    """How much a table tells, so that it fits."""
+
+    seconds: bool = True
+    deviations: bool = True
+
+
+DETAILS = (Detail(), Detail(seconds=False), Detail(seconds=False, deviations=False))
+"""What is left out first where a table is too wide."""
+
+
+def on_screen(records: Sequence[Record], width: int) -> Iterator[Table | Text]:
+    """Yield WAPE against the raw truth: under the common bound first, then under own bounds where they are others."""
+    for bound in bounds(records):
+        yield from heading(records, bound)
+        yield from tables(records, bound=bound, width=width)
+
+
+def bounds(records: Sequence[Record]) -> list[str]:
+    """Return the names of the bounds to tell of: the own ones only where some method's is not the common one."""
+    limits: dict[tuple[str, float], set[tuple[float, float]]] = {}
+    for record in records:
+        limits.setdefault((record["mechanism"], record["epsilon"]), set()).add(_limits(record))
+    told = [COMMON, OWN] if any(len(pairs) > 1 for pairs in limits.values()) else [COMMON]
+    there = {record["bound"] for record in records}  # where trials failed, perhaps the own bound alone
+    return [bound for bound in told if bound in there] or [OWN]
+
+
+def heading(records: Sequence[Record], bound: str) -> list[Text]:
+    """Return what stands above the tables of a bound."""
+    if bound == OWN:
+        return [Text(OWN_TITLE, style="bold"), Text(TUNED)]
+    step, window = next(_limits(record) for record in records if record["bound"] == COMMON)
+    return [Text(COMMON_TITLE.format(kwh(step), kwh(window)), style="bold")]
+
+
+def tables(
+    records: Sequence[Record], measure: str = "wape", truth: str = "raw", bound: str = COMMON, width: int = TEXT_WIDTH
+) -> Iterator[Table]:
     """Yield a table for each epsilon: methods from best to worst, the best of each column marked, yardsticks below.
 
-    There are two columns for a workload where some method's own bound is not the common one.
+    What does not fit into the width is left out (seconds, then deviations), and then told in several tables.
     """
-    spreads = summarise(records, measure, truth)
-    seconds = _seconds(records)
-    methods = list(dict.fromkeys(record["mechanism"] for record in records))
-    bounds = ["own", "common"] if _bounds_differ(records) else ["common"]
+    records = [record for record in records if record["bound"] == bound]
     workloads = list(dict.fromkeys(record["workload"] for record in records))
-    columns = [(workload, bound) for workload in workloads for bound in bounds]
-    repeats = 1 + max(record["repeat"] for record in records)
     for epsilon in sorted({record["epsilon"] for record in records}):
-        over = f"mean ± s.d. of {repeats} repeats" if repeats > 1 else "once"
-        title = f"epsilon {epsilon:g}: {MEASURES[measure]}, {truth} truth ({over})"
+        part = [record for record in records if record["epsilon"] == epsilon]
+        yield from _fitting(_Contest(part, measure, truth, bound, epsilon), workloads, width)
+
+
+class _Contest:
+    """The methods at one epsilon under one kind of bound."""
+
+    def __init__(self, records: Sequence[Record], measure: str, truth: str, bound: str, epsilon: float) -> None:
+        self.spreads = summarise(records, measure, truth)
+        self.bound, self.epsilon = bound, epsilon
+        self.limits = {record["mechanism"]: _limits(record) for record in records}
+        self.seconds = _seconds(records)
+        ranked = ranking(self.spreads)
+        self.order = [*ranked, *(name for name in self.limits if name not in ranked)]
+        self.title = f"epsilon {epsilon:g}, {bound} bound: {MEASURES[measure]}, {truth} truth"
+        self.repeats = 1 + max(record["repeat"] for record in records)
+
+    def table(self, workloads: Sequence[str], detail: Detail) -> Table:
+        over = f"{'mean ± s.d.' if detail.deviations else 'mean'} of {self.repeats} repeats"
+        title = f"{self.title} ({over if self.repeats > 1 else 'once'})"
         table = Table(title=title, title_justify="left", title_style="bold")
         table.add_column("mechanism", no_wrap=True)
-        for workload, bound in columns:
-            table.add_column(f"{workload}\n{bound} bound" if len(bounds) > 1 else workload, justify="right")
-        table.add_column("seconds", justify="right")
-        order = ranking({case: spread for case, spread in spreads.items() if case.epsilon == epsilon})
-        order += [name for name in methods if name not in order and (name, epsilon) in seconds]
-        best = {column: _best(spreads, order, epsilon, column) for column in columns}
-        ours = [name for name in order if name not in COMPARISON_ONLY]
-        for name in order:
-            cells = [
-                _cell(spreads.get(Case(name, epsilon, bound, workload)), best=best[workload, bound] == name)
-                for workload, bound in columns
-            ]
-            table.add_row(name, *cells, f"{seconds[name, epsilon]:.2f}", end_section=bool(ours) and name == ours[-1])
+        if self.bound == OWN:
+            table.add_column("own bound, kWh\na step / in all", justify="right", no_wrap=True)
+        for workload in workloads:
+            table.add_column(workload, justify="right", no_wrap=True)
+        if detail.seconds:
+            table.add_column("seconds", justify="right", no_wrap=True)
+        ours = [name for name in self.order if name not in COMPARISON_ONLY]
+        best = {workload: self._best(ours, workload) for workload in workloads}
+        for name in self.order:
+            step, window = self.limits[name]
+            cells: list[str | Text] = [f"{kwh(step)} / {kwh(window)}"] if self.bound == OWN else []
+            for workload in workloads:
+                spread = self.spreads.get(self._case(name, workload))
+                cells.append(_cell(spread, best=best[workload] == name, deviations=detail.deviations))
+            cells += [f"{self.seconds[name]:.2f}"] if detail.seconds else []
+            table.add_row(name, *cells, end_section=bool(ours) and name == ours[-1])
+        return table
+
+    def _case(self, name: str, workload: str) -> Case:
+        return Case(name, self.epsilon, self.bound, workload)
+
+    def _best(self, names: list[str], workload: str) -> str | None:
+        found = {name: self.spreads[case] for name in names if (case := self._case(name, workload)) in self.spreads}
+        return min(found, key=lambda name: abs(found[name].mean)) if found else None
+
+
+def _fitting(contest: _Contest, workloads: Sequence[str], width: int) -> Iterator[Table]:
+    for detail in DETAILS:
+        table = contest.table(workloads, detail)
+        if Console(width=MEASURED_AT).measure(table).maximum <= width:
+            yield table
+            return
+    if len(workloads) == 1:
         yield table
+        return
+    middle = (len(workloads) + 1) // 2
+    yield from _fitting(contest, workloads[:middle], width)
+    yield from _fitting(contest, workloads[middle:], width)
 
 
 def notes(records: Sequence[Record]) -> list[str]:
@@ -89,37 +173,25 @@ def as_text(records: Sequence[Record]) -> str:
     console = Console(file=text, width=TEXT_WIDTH, color_system=None, markup=False, highlight=False)
     console.print(NOT_PRIVATE)
     console.print(LEGEND, *notes(records), sep="\n")
-    for measure in MEASURES:
-        for truth in TRUTHS:
-            for table in tables(records, measure, truth):
-                console.print("", table)
+    for bound in bounds(records):
+        console.print("", *heading(records, bound), sep="\n")
+        for measure in MEASURES:
+            for truth in TRUTHS:
+                for table in tables(records, measure, truth, bound):
+                    console.print("", table)
     return text.getvalue()
 
 
-def _bounds_differ(records: Sequence[Record]) -> bool:
-    limits: dict[tuple[str, float], set[tuple[float, float]]] = {}
-    for record in records:
-        pair = (record["bound_step"], record["bound_window"])
-        limits.setdefault((record["mechanism"], record["epsilon"]), set()).add(pair)
-    return any(len(pairs) > 1 for pairs in limits.values())
+def _limits(record: Record) -> tuple[float, float]:
+    return record["bound_step"], record["bound_window"]
 
 
-def _best(spreads: dict[Case, Spread], order: list[str], epsilon: float, column: tuple[str, str]) -> str | None:
-    workload, bound = column
-    found = {
-        name: abs(spreads[case].mean)
-        for name in order
-        if name not in COMPARISON_ONLY and (case := Case(name, epsilon, bound, workload)) in spreads
-    }
-    return min(found, key=found.__getitem__) if found else None
-
-
-def _cell(spread: Spread | None, *, best: bool) -> Text:
+def _cell(spread: Spread | None, *, best: bool, deviations: bool) -> Text:
     if spread is None:
         return Text("-")
     digits = _digits(spread.mean)
     text = f"{spread.mean:,.{digits}f}"
-    if spread.deviation:
+    if spread.deviation and deviations:
         text += f" ± {spread.deviation:,.{digits}f}"
     return Text(f"{text} *", style="bold") if best else Text(f"{text}  ")
 
@@ -133,9 +205,9 @@ def _digits(value: float) -> int:
     return max(0, 2 - math.floor(math.log10(abs(value)))) if value else 0
 
 
-def _seconds(records: Sequence[Record]) -> dict[tuple[str, float], float]:
-    """Return the median time of each method at each epsilon: the first trial of a process pays for imports."""
-    found: dict[tuple[str, float], list[float]] = {}
+def _seconds(records: Sequence[Record]) -> dict[str, float]:
+    """Return the median time of each method: the first trial of a process pays for imports."""
+    found: dict[str, list[float]] = {}
     for record in records:
-        found.setdefault((record["mechanism"], record["epsilon"]), []).append(record["seconds"])
-    return {case: statistics.median(times) for case, times in found.items()}
+        found.setdefault(record["mechanism"], []).append(record["seconds"])
+    return {name: statistics.median(times) for name, times in found.items()}

@@ -14,6 +14,12 @@ from gridveil.privacy.bound import Bound
 CAP, CLIP = "cap", "clip"
 """Keep the common step bound, or cut every step at its share of the window bound (the paper's kind of clip)."""
 
+TUNED = (
+    "Own bounds were tuned on other hours of London households (uniform placement, workloads random and large, 2 "
+    "repeats); `publish` does not use them, and on other data or workloads they can lose to the common bound."
+)
+"""What a reader of errors under own bounds must know; the table's own words say it at length."""
+
 KINDS = (CAP, CLIP)
 FACTORS = ("1/4", "1/2", "1", "2", "4")
 

@@ -66,14 +66,19 @@ def read_points(path: Path, weight: str = "weight", extent: Extent | None = None
     crs, (x, y) = ("EPSG:4326", ("lon", "lat")) if "lon" in columns else ("local", ("x", "y"))
     missing = [name for name in (x, y, weight) if name not in columns]
     if missing:
-        found = ", ".join(columns)
-        msg = f"{path}: no column {', '.join(missing)}; it needs x, y (or lon, lat) and weights, and has {found}"
+        advice = "needs x, y (or lon, lat) and a column of weights"
+        if weight in missing:
+            advice += ", which --weight COLUMN names"
+        msg = f"{path}: no column {', '.join(missing)}; it {advice}, and has: {', '.join(columns)}"
         raise InputError(msg)
     try:
         east, north, mass = (columns[name].astype(np.float64) for name in (x, y, weight))
     except (TypeError, ValueError):
         msg = f"{path}: {x}, {y} and {weight} must be numbers"
         raise InputError(msg) from None
+    if not len(mass):
+        msg = f"{path}: no points in it"
+        raise InputError(msg)
     x0, y0, x1, y1 = extent or (east.min(), north.min(), east.max(), north.max())
     here = (x0 <= east) & (east <= x1) & (y0 <= north) & (north <= y1)
     east, north, mass = east[here], north[here], mass[here]

@@ -41,6 +41,15 @@ def summarise(records: Iterable[Record], measure: str = "wape", truth: str = "ra
     return {case: Spread.of(found) for case, found in values.items()}
 
 
+def kwh(value: float) -> str:
+    """Return a bound in words, exact to the Wh.
+
+    >>> kwh(192.0), kwh(1234567.5), kwh(1.604)
+    ('192', '1,234,567.5', '1.604')
+    """
+    return f"{value:,.3f}".rstrip("0").rstrip(".")
+
+
 def ranking(spreads: dict[Case, Spread]) -> list[str]:
     """Return the mechanisms from best to worst, by their mean rank over epsilons, bounds and workloads.
 

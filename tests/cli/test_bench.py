@@ -60,6 +60,11 @@ def test_a_run_writes_a_report_and_goes_on_where_it_stopped(tmp_path: Path) -> N
         assert (out / link).stat().st_size > 1000, link
     header = (out / "reproduction" / "panels.csv").read_text().splitlines()[0]
     assert header.startswith("dataset,placement,epsilon,bound,workload,truth,mechanism")
+    assert "±" not in first  # of one repeat
+    assert "Not run yet." in first
+    assert "normal placement: not run yet" in first
+    named = re.findall(r"`(\w+\.(?:csv|json))`", first.partition("## Files")[2])
+    assert sorted(named) == sorted(p.name for p in (out / "reproduction").iterdir() if p.suffix in {".csv", ".json"})
     assert json.loads((out / "reproduction" / "findings.json").read_text())["runtime"]
 
 
@@ -71,4 +76,6 @@ def test_faults_are_told_before_anything_is_run(tmp_path: Path) -> None:
     (tmp_path / "points.csv").write_text("x,y,weight\n1,1,1\n")
     with pytest.raises(InputError, match="no column meters"):
         bench("--quick", "--out", tmp_path / "out", "--points", tmp_path / "points.csv", "--weight", "meters")
+    with pytest.raises(UsageError, match="no trials to report on"):
+        bench("--quick", "--report-only", "--out", tmp_path / "out")
     assert not (tmp_path / "out").exists()

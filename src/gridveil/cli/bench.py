@@ -60,10 +60,13 @@ def paper(
         write_report(read_results(todo, out), size, towns, out)
 
     show.operator.print(NOT_PRIVATE, style="bold red")
+    at = estimate(todo, out)
     if report_only:
+        if not at.done:
+            msg = f"--report-only: {out} has no trials to report on; run without it first"
+            raise UsageError(msg)
         write()
     else:
-        at = estimate(todo, out)
         left = (at.seconds - at.seconds_done) / 60
         show.operator.print(
             f"{at.done:,} of {at.total:,} trials are done; the others may take {left:,.0f} minutes here."

@@ -1,15 +1,25 @@
 """Sentences are made of numbers: other numbers make other sentences."""
 
+import csv
+from dataclasses import replace
 from itertools import product
+from pathlib import Path
 
+import numpy as np
 import pytest
 
 from gridveil.evaluate.paper.comparison import BENCHMARKS, CLAIMED, comparison_findings
 from gridveil.evaluate.paper.detail_findings import bucket_findings, pattern_findings, runtime_findings
-from gridveil.evaluate.paper.findings import AGREES, DISAGREES, IN_PART, Finding, listed, verdict
+from gridveil.evaluate.paper.figures import in_order
+from gridveil.evaluate.paper.findings import AGREES, DISAGREES, IN_PART, Finding, listed, verdict, verdicts
+from gridveil.evaluate.paper.held import Held
 from gridveil.evaluate.paper.leak import TWIN, leak_findings
-from gridveil.evaluate.paper.numbers import Case, Line, Lines, average
+from gridveil.evaluate.paper.numbers import Case, Line, Lines, average, averaged_rows, write_lines
+from gridveil.evaluate.paper.page import told
 from gridveil.evaluate.paper.rankings import mean_ranks, rank_table
+from gridveil.evaluate.paper.repeats import repeats_note
+from gridveil.evaluate.paper.report import figures
+from gridveil.evaluate.paper.tables import london_tables
 from gridveil.evaluate.paper.towns import STANDINS, plain_clip
 from gridveil.evaluate.summary import Spread
 from gridveil.evaluate.workloads import AUTHORS, WORKLOADS
@@ -63,6 +73,35 @@ def test_other_numbers_do_not() -> None:
     assert "stpt-paper` CER -2900 %" in found["Improvements for random queries, uniform"].ours
 
 
+def test_a_sentence_counts_once_and_is_decided_by_the_paper_s_own() -> None:
+    found = list(comparison_findings(panels(ERRORS | {"stpt-paper": 30.0})))
+    improvements = [finding for finding in found if finding.paper.startswith("Significant improvements")]
+    assert [(finding.verdict, finding.counts) for finding in improvements] == [(DISAGREES, True), (AGREES, False)]
+    decided = verdicts(found)
+    assert decided[improvements[0].paper] == DISAGREES
+    assert len(decided) == 7
+    assert not verdicts([improvements[1]])
+    other = replace(improvements[0], verdict=AGREES)
+    assert verdicts([improvements[0], other]) == {other.paper: IN_PART}
+    (text,) = told(improvements)
+    assert text.count("> Significant") == 1
+    assert "- Not counted: stpt against the benchmarks: agrees." in text
+
+
+def test_all_algorithms_are_the_paper_s() -> None:
+    lines = panels(ERRORS)
+    lines |= {
+        case._replace(mechanism=f"m{number}"): line(1.0)
+        for case in lines
+        if case.mechanism == "identity"
+        for number in range(20)
+    }
+    clustered = by_topic(lines)["Clustered households"]
+    assert clustered.verdict == AGREES
+    assert "in 84 of 84 cases" in clustered.ours
+    assert "Of all methods here: 96 of 336" in clustered.ours
+
+
 def test_panels_that_lack_a_benchmark_say_nothing() -> None:
     assert not by_topic(panels({name: 1.0 for name in BENCHMARKS if name != "fast"}))
     assert "stpt against the benchmarks" not in by_topic(panels(dict.fromkeys(BENCHMARKS, 1.0)))
@@ -106,13 +145,18 @@ def test_buckets(last: float, expected: str) -> None:
 def test_run_time_is_the_median_and_yardsticks_do_not_count() -> None:
     facts = {"epsilon": 30.0, "repeat": 0}
     records = [
-        {**facts, "mechanism": "stpt", "seconds": 8.0, "learning": 6.0},
+        {**facts, "mechanism": "stpt", "seconds": 80.0, "learning": 60.0},
+        {**facts, "mechanism": "stpt-paper", "seconds": 8.0, "learning": 2.0},
         {**facts, "mechanism": "even", "seconds": 0.01, "learning": None},
         {**facts, "mechanism": "stpt-leaky", "seconds": 99.0, "learning": None},
     ]
-    seconds, learning = runtime_findings(records)
-    assert "2 of 2 methods" in seconds.ours
-    assert "75 % of `stpt`'s time" in learning.ours
+    seconds, learning, ours = runtime_findings(records)
+    assert "1 of 1 of the paper's methods" in seconds.ours
+    assert "2 of 3 of all here" in seconds.ours
+    assert "25 % of `stpt-paper`'s time" in learning.ours
+    assert "75 % of `stpt`'s time" in ours.ours
+    assert [finding.counts for finding in (seconds, learning, ours)] == [True, True, False]
+    assert verdicts([seconds, learning, ours]) == {seconds.paper: AGREES, learning.paper: DISAGREES}
 
 
 def test_the_leak_is_compared_with_the_same_settings_without_it() -> None:
@@ -125,6 +169,51 @@ def test_the_leak_is_compared_with_the_same_settings_without_it() -> None:
     assert "beats stpt-paper, authors' settings in 3 of 3" in theirs.ours
     assert "with 0.50 times its error" in ours.ours
     assert "beats stpt in 0 of 3 cases (none), with 2.00 times" in ours.ours
+
+
+def test_one_repeat_has_no_spread_and_unequal_repeats_are_told(tmp_path: Path) -> None:
+    case = Case("lcl", "uniform", 3.0, "common", "random", "raw", "even")
+    facts = {name: getattr(case, name) for name in Case._fields if name not in {"bound", "parameters"}}
+    bounds = {"bound": "other", "bound_step": 1.0, "bound_window": 1.0, "parameters": {}}
+    scores = {"mre_floor": 1.0, "wape": 4.0, "mae": 1.0, "bias": 1.0, "zero_truths": 0, "suppressed": 0}
+    records = [
+        {**facts, **bounds, **scores, "workload": workload, "mechanism": name, "mre": mre}
+        for workload in WORKLOADS
+        for name, mre in (("even", 1.0), ("even", 3.0), ("ug", 4.0))
+    ]
+    lines = {case._replace(bound="common"): line for case, line in average(records).items()}
+    ((what, table),) = london_tables(lines, "uniform", 3.0)
+    assert what.endswith("raw truth, 1 to 2 repeats")
+    even, ug = table.splitlines()[2:]
+    assert even.startswith("| even | 2.00 ± 1.41 |")
+    assert even.endswith("| 2 |")
+    assert ug == "| ug | 4.00 | 4.00 | 4.00 | 4.00 | 4.00 | 4.00 | 1 |"
+    assert repeats_note(lines) == "Not all rest on as many repeats: epsilon 3: 2 repeats (`ug`: 1 repeat)."
+    write_lines(lines, tmp_path / "lines.csv")
+    with (tmp_path / "lines.csv").open() as file:
+        sds = {row["mechanism"]: row["mre_sd"] for row in csv.DictReader(file)}
+    assert sds == {"even": "1.414", "ug": ""}
+    rows = averaged_rows([{"method": "a", "mae": 1.0}], ["method"])
+    assert rows == [{"method": "a", "repeats": 1, "mae": 1.0, "mae_sd": ""}]
+    assert repeats_note(panels({"stpt": 1.0})) == "All rest on 1 repeat."
+
+
+def test_a_curve_needs_two_epsilons_and_names_stay_beside_their_panel() -> None:
+    one = panels(dict.fromkeys(in_order(), 5.0) | {"hdmm": 500.0, "stpt": 0.1})
+    nothing: dict = {"buckets": {}, "leak": {}, "london": {}, "pattern": [], "runtime": []}
+    drawn = dict(figures(Held(1, 1, panels=one, **nothing)))
+    assert drawn["panels"]
+    assert drawn["curves-uniform"] is None
+    two = one | {case._replace(epsilon=3.0): held for case, held in one.items() if case.placement == "uniform"}
+    drawn = dict(figures(Held(1, 1, panels=two, **nothing)))
+    assert drawn["curves-normal"] is None
+    assert drawn["curves-uniform"] is not None
+    for axes in drawn["curves-uniform"].axes:
+        heights = sorted(text.xyann[1] for text in axes.texts)
+        assert len(heights) == len(in_order())
+        assert -1e-9 <= heights[0] <= heights[-1] <= 1 + 1e-9
+        assert np.diff(heights).min() * axes.bbox.height > 10
+        assert all(drawn_line.get_marker() == "o" for drawn_line in axes.lines)
 
 
 def test_ranks_leave_out_yardsticks_and_contests_that_are_not_complete() -> None:

@@ -13,9 +13,10 @@ from gridveil.evaluate.compare_figure import LINE
 from gridveil.evaluate.paper.comparison import SETTING
 from gridveil.evaluate.paper.detail_findings import bucket_errors, seconds_of
 from gridveil.evaluate.paper.experiments import PAPER_PER_POINT
-from gridveil.evaluate.paper.figures import INK, QUIET, in_order
+from gridveil.evaluate.paper.figures import INK, QUIET, in_order, over
 from gridveil.evaluate.paper.leak import LEAK_NAMES
-from gridveil.evaluate.paper.numbers import Lines, by_mechanism
+from gridveil.evaluate.paper.numbers import Lines, by_mechanism, select
+from gridveil.evaluate.paper.repeats import counted
 from gridveil.evaluate.paper.style import WORKLOADS, ink, label_ends, logarithmic, look, plain, sheet
 from gridveil.evaluate.paper.towns import title
 from gridveil.evaluate.scoring import Record
@@ -50,12 +51,13 @@ def _draw_pattern(rows: list[Record], key: str, heading: str, across: str) -> Fi
     datasets = list(dict.fromkeys(row["dataset"] for row in rows))
     if not datasets:
         return None
-    figure, axes_of = _grid([(name, measure) for name in datasets for measure in MEASURES], heading, UNITS)
+    words = f"{UNITS}; {counted(row['repeats'] for row in rows)}"
+    figure, axes_of = _grid([(name, measure) for name in datasets for measure in MEASURES], heading, words)
     for (dataset, measure), axes in axes_of.items():
         here = [row for row in rows if row["dataset"] == dataset]
         series: Series = {}
         for row in sorted(here, key=lambda row: float(row[key])):
-            series.setdefault(row["mechanism"], []).append((row[key], row[measure], row[f"{measure}_sd"]))
+            series.setdefault(row["mechanism"], []).append((row[key], row[measure], row[f"{measure}_sd"] or 0.0))
         axes.set_title(f"{title(dataset)}: {MEASURES[measure]}", color=INK, size=10, loc="left")
         for name in series:
             flat = next(row[f"flat_{measure}"] for row in here if row["mechanism"] == name)
@@ -71,7 +73,7 @@ def draw_buckets(lines: Lines) -> Figure | None:
     datasets = list(dict.fromkeys(case.dataset for case in lines))
     if not datasets:
         return None
-    words = "MRE, %, paper's clip as bound, clipped truth, mean over repeats; stpt with partition=quantized"
+    words = f"MRE, %, paper's clip as bound, clipped truth, {over(lines)}; stpt with partition=quantized"
     figure, axes_of = _grid([(name, w) for name in datasets for w in WORKLOADS], "Error against buckets k", words)
     for (dataset, workload), axes in axes_of.items():
         series: Series = {
@@ -110,10 +112,11 @@ def draw_runtime(records: list[Record]) -> Figure | None:
 
 def draw_leak(lines: Lines, epsilon: float) -> Figure | None:
     """Draw the authors' code beside honest methods, by the authors' scoring and by ours."""
-    datasets = list(dict.fromkeys(case.dataset for case in lines))
+    here = select(lines, epsilon=epsilon)
+    datasets = list(dict.fromkeys(case.dataset for case in here))
     if not datasets:
         return None
-    words = f"MRE, %, epsilon {epsilon:g}, at most one household a cell, paper's clip as bound, clipped truth"
+    words = f"MRE, %, epsilon {epsilon:g}, at most one household a cell, paper's clip, clipped truth, {over(here)}"
     workloads = [*AUTHORS, *WORKLOADS]
     figure, axes_of = _grid([("", w) for w in workloads], "What reading raw data is worth", words, columns=3)
     for (_, workload), axes in axes_of.items():

@@ -11,6 +11,7 @@ from matplotlib.ticker import NullLocator
 
 from gridveil.evaluate.compare import all_methods
 from gridveil.evaluate.paper.numbers import Lines, by_mechanism, select
+from gridveil.evaluate.paper.repeats import repeats_of
 from gridveil.evaluate.paper.style import (
     PAPER,
     WORKLOADS,
@@ -35,6 +36,12 @@ def in_order() -> list[str]:
     return [*paper, *others, *COMPARISON_ONLY]
 
 
+def over(lines: Lines) -> str:
+    """Return what numbers are drawn: means over how many repeats."""
+    words = repeats_of(lines)
+    return words if words == "1 repeat" else f"mean over {words}"
+
+
 def draw_panels(lines: Lines, epsilon: float, datasets: Sequence[str], setting: str) -> Figure:
     """Draw the paper's twelve panels: a row for each data set, a column for each workload, both placements."""
     methods = in_order()
@@ -44,7 +51,8 @@ def draw_panels(lines: Lines, epsilon: float, datasets: Sequence[str], setting: 
         width,
         height,
         f"The paper's comparison panels at epsilon {epsilon:g}",
-        f"MRE, %, {setting}, mean over repeats; dots: uniform, rings: normal placement; italics: promises less",
+        f"MRE, %, {setting}, {over(select(lines, epsilon=epsilon))}; dots: uniform, rings: normal placement; "
+        "italics: promises less",
     )
     grid = figure.add_gridspec(
         len(datasets),
@@ -94,7 +102,7 @@ def draw_curves(lines: Lines, rows: Sequence[tuple[str, str]], heading: str, set
     """Draw error against epsilon: a row for each (data set, placement), a column for each workload."""
     row, width = 4.3, 15.0
     height = 0.9 + row * len(rows) + 0.1
-    words = f"MRE, %, {setting}, mean over repeats; colour: the paper's methods; dotted, italics: promises less"
+    words = f"MRE, %, {setting}, {over(lines)}; colour: the paper's methods; dotted, italics: promises less"
     figure = sheet(width, height, heading, words)
     grid = figure.add_gridspec(
         len(rows),
@@ -132,8 +140,8 @@ def _draw_lines(axes: Axes, lines: Lines) -> None:
             color=style.colour,
             linestyle=style.line,
             linewidth=style.width,
-            marker="o" if name in PAPER else "",
-            markersize=3.5,
+            marker="o",
+            markersize=3.5 if name in PAPER else 1.8,
             zorder=3 if name in PAPER else 2,
         )
         ends[name] = (float(points[-1, 0]), float(points[-1, 1]))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,7 +13,10 @@ MOST, FEW = 0.75, 0.25
 
 @dataclass(frozen=True)
 class Finding:
-    """A sentence of the paper, ours beside it, whether they agree, the numbers behind it, and why if they do not."""
+    """A sentence of the paper, ours beside it, whether they agree, the numbers behind it, and why if they do not.
+
+    counts: whether it is of a method that the sentence speaks of. Our `stpt` is not the paper's, nor is `stpt-leaky`.
+    """
 
     topic: str
     paper: str
@@ -20,6 +24,20 @@ class Finding:
     verdict: str
     numbers: dict[str, Any] = field(default_factory=dict)
     why: str = ""
+    counts: bool = True
+
+
+PAPERS_OWN = "stpt-paper"
+"""What the paper calls STPT, made private: sentences about STPT are decided by it."""
+
+
+def verdicts(found: Iterable[Finding]) -> dict[str, str]:
+    """Return the verdict on each of the paper's sentences that was tried: mixed ones agree in part."""
+    words: dict[str, set[str]] = {}
+    for finding in found:
+        if finding.counts and finding.verdict != BESIDE:
+            words.setdefault(finding.paper, set()).add(finding.verdict)
+    return {paper: next(iter(some)) if len(some) == 1 else IN_PART for paper, some in words.items()}
 
 
 def verdict(some: list[Any], of_all: list[Any], numbers: dict[str, Any] | None = None) -> tuple[str, dict[str, Any]]:

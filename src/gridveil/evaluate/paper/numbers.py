@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -34,7 +35,10 @@ class Case(NamedTuple):
 
 @dataclass(frozen=True)
 class Line:
-    """A case's errors over repeats; `None` where an error is not defined. Also how many queries were left out."""
+    """A case's errors over repeats; `None` where an error is not defined. Also how many queries were left out.
+
+    With one repeat, standard deviations are not a number.
+    """
 
     repeats: int
     mre: Spread | None
@@ -67,6 +71,11 @@ def select(lines: Lines, **wanted: object) -> Lines:
     }
 
 
+def epsilons_of(lines: Lines) -> list[float]:
+    """Return all epsilons of lines, ascending."""
+    return sorted({case.epsilon for case in lines})
+
+
 def by_mechanism(lines: Lines, measure: str = "mre", **wanted: object) -> dict[str, float]:
     """Return each method's mean error in the one contest that the values wanted describe.
 
@@ -88,7 +97,7 @@ def write_lines(lines: Lines, path: Path) -> None:
         writer.writerow([*Case._fields, "repeats", *MEASURES, *spreads, "zero_truths", "suppressed"])
         for case, line in lines.items():
             means = [spread.mean if (spread := getattr(line, measure)) else "" for measure in MEASURES]
-            sds = [spread.deviation if (spread := getattr(line, measure)) else "" for measure in SPREADS]
+            sds = ["" if (sd := deviation(getattr(line, measure))) is None else sd for measure in SPREADS]
             writer.writerow(
                 [*_texts(case), line.repeats, *map(rounded, [*means, *sds, line.zero_truths, line.suppressed])]
             )
@@ -96,8 +105,6 @@ def write_lines(lines: Lines, path: Path) -> None:
 
 def write_rows(rows: Sequence[Record], path: Path) -> None:
     """Write plain records as CSV."""
-    if not rows:
-        return
     with path.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(rows[0])
@@ -105,7 +112,10 @@ def write_rows(rows: Sequence[Record], path: Path) -> None:
 
 
 def averaged_rows(records: Iterable[Record], keys: Sequence[str]) -> list[Record]:
-    """Average all other numbers of plain records over those that share the keys; their spread is `<name>_sd`."""
+    """Average all other numbers of plain records over those that share the keys; their spread is `<name>_sd`.
+
+    One number has no spread: it is left empty.
+    """
     groups: dict[tuple[Any, ...], list[Record]] = {}
     for record in records:
         groups.setdefault(tuple(record[key] for key in keys), []).append(record)
@@ -115,7 +125,8 @@ def averaged_rows(records: Iterable[Record], keys: Sequence[str]) -> list[Record
         for name in held[0]:
             numbers = [record[name] for record in held if isinstance(record[name], float)]
             if name not in (*keys, "repeat") and numbers:
-                row[name], row[f"{name}_sd"] = Spread.of(numbers)
+                row[name], sd = Spread.of(numbers)
+                row[f"{name}_sd"] = sd if len(numbers) > 1 else ""
             elif name not in (*keys, "repeat"):
                 row[name] = row[f"{name}_sd"] = ""
         rows.append(row)
@@ -125,6 +136,11 @@ def averaged_rows(records: Iterable[Record], keys: Sequence[str]) -> list[Record
 def in_words(parameters: Iterable[tuple[str, Any]]) -> str:
     """Return parameters as text."""
     return " ".join(f"{name}={value}" for name, value in parameters)
+
+
+def deviation(spread: Spread | None) -> float | None:
+    """Return the standard deviation, if there is one."""
+    return None if spread is None or math.isnan(spread.deviation) else spread.deviation
 
 
 def rounded(value: object) -> object:
@@ -150,9 +166,14 @@ def _line(held: list[Record]) -> Line:
     spreads: dict[str, Any] = {}
     for measure in MEASURES:
         values = [record[measure] for record in held if record[measure] is not None]
-        spreads[measure] = Spread.of(values) if values else None
+        spreads[measure] = _spread(values) if values else None
     means = {name: sum(record[name] for record in held) / len(held) for name in ("zero_truths", "suppressed")}
     return Line(repeats=len(held), **spreads, **means)
+
+
+def _spread(values: list[float]) -> Spread:
+    """Return mean and standard deviation, which of one value is not a number: zero would be read as certainty."""
+    return Spread.of(values) if len(values) > 1 else Spread(values[0], math.nan)
 
 
 def _texts(case: Case) -> list[str]:

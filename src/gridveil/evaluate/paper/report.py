@@ -19,11 +19,11 @@ from gridveil.evaluate.paper.figures import draw_curves, draw_panels
 from gridveil.evaluate.paper.findings import Finding
 from gridveil.evaluate.paper.held import Held
 from gridveil.evaluate.paper.leak import leak_findings
-from gridveil.evaluate.paper.london import told_bound
-from gridveil.evaluate.paper.numbers import Lines, average, averaged_rows, select, write_lines, write_rows
+from gridveil.evaluate.paper.london import bound_in_words, told_bound
+from gridveil.evaluate.paper.numbers import Lines, average, averaged_rows, epsilons_of, select, write_lines, write_rows
 from gridveil.evaluate.paper.page import page
 from gridveil.evaluate.paper.run import Results
-from gridveil.evaluate.paper.towns import LONDON, STANDINS, PaperTowns
+from gridveil.evaluate.paper.towns import STANDINS, PaperTowns
 
 COLOURS = 128
 """Of a PNG: enough for lines and letters, a quarter of the size."""
@@ -35,15 +35,28 @@ def write_report(results: Results, size: Size, towns: PaperTowns, out: Path) -> 
     folder = out / "reproduction"
     folder.mkdir(parents=True, exist_ok=True)
     held = hold(results, size)
-    for name in ("london", "panels", "buckets", "leak"):
-        write_lines(getattr(held, name), folder / f"{name}.csv")
-    write_rows(held.pattern, folder / "pattern.csv")
-    write_rows(averaged_rows(results.records.get("runtime", []), ["mechanism", "epsilon"]), folder / "runtime.csv")
+    written = _tables(held, folder)
     found = findings(held)
     told = {section: [asdict(each) for each in some] for section, some in found.items()}
     (folder / "findings.json").write_text(json.dumps(told, indent=1) + "\n", "utf-8")
     drawn = [name for name, figure in figures(held) if _save(figure, folder / name)]
-    (out / "reproduction.md").write_text(page(held, found, drawn, size, towns), "utf-8")
+    (out / "reproduction.md").write_text(page(held, found, drawn, written, size, towns), "utf-8")
+
+
+def _tables(held: Held, folder: Path) -> list[str]:
+    """Write numbers as CSV and return the names of the files; none is there of what was not run."""
+    times = averaged_rows(held.runtime, ["mechanism", "epsilon"])
+    lines = {name: getattr(held, name) for name in ("london", "panels", "buckets", "leak")}
+    rows = {"pattern": held.pattern, "runtime": times}
+    for name in (*lines, *rows):
+        (folder / f"{name}.csv").unlink(missing_ok=True)
+    for name, some in lines.items():
+        if some:
+            write_lines(some, folder / f"{name}.csv")
+    for name, records in rows.items():
+        if records:
+            write_rows(records, folder / f"{name}.csv")
+    return [f"{name}.csv" for name, some in (lines | rows).items() if some]
 
 
 def hold(results: Results, size: Size) -> Held:
@@ -80,11 +93,12 @@ def findings(held: Held) -> dict[str, list[Finding]]:
 def figures(held: Held) -> Iterator[tuple[str, Figure | None]]:
     """Yield all figures by name; none where there is nothing to draw yet."""
     panels = select(held.panels, **SETTING)
-    yield "panels", draw_panels(panels, PAPER_EPSILON, STANDINS, PAPERS) if panels else None
+    papers = select(panels, epsilon=PAPER_EPSILON)
+    yield "panels", draw_panels(papers, PAPER_EPSILON, STANDINS, PAPERS) if papers else None
     for placement in PAPER_PLACEMENTS:
-        rows = [(name, placement) for name in STANDINS if select(panels, dataset=name, placement=placement)]
-        title = f"Stand-ins, {placement} placement: error against epsilon"
-        yield f"curves-{placement}", draw_curves(panels, rows, title, PAPERS) if rows else None
+        here = select(panels, placement=placement)
+        rows, title = _curves(here), f"Stand-ins, {placement} placement: error against epsilon"
+        yield f"curves-{placement}", draw_curves(here, rows, title, PAPERS) if rows else None
     yield "london", _draw_london(held.london)
     yield "pattern-budget", detail_figures.draw_budget(held.pattern)
     yield "buckets", detail_figures.draw_buckets(held.buckets)
@@ -98,14 +112,26 @@ def _draw_london(lines: Lines) -> Figure | None:
         return None
     bound = told_bound(lines)
     here = select(lines, bound=bound, truth="raw")
-    rows = [(LONDON, placement) for placement in dict.fromkeys(case.placement for case in here)]
-    words = "each method under its own bound" if bound == "own" else "common bound"
-    return draw_curves(here, rows, "London, measured households: error against epsilon", f"{words}, raw truth")
+    rows = _curves(here)
+    title, words = "London, measured households: error against epsilon", f"{bound_in_words(bound)}, raw truth"
+    return draw_curves(here, rows, title, words) if rows else None
+
+
+def _curves(lines: Lines) -> list[tuple[str, str]]:
+    """Return the data sets and placements with a curve: those with two epsilons at least."""
+    pairs = dict.fromkeys((case.dataset, case.placement) for case in lines)
+    return [
+        (dataset, placement)
+        for dataset, placement in pairs
+        if len(epsilons_of(select(lines, dataset=dataset, placement=placement))) > 1
+    ]
 
 
 def _save(figure: Figure | None, path: Path) -> bool:
     """Write a figure as PNG and SVG, the same for the same numbers."""
     if figure is None:
+        for ending in (".png", ".svg"):
+            path.with_suffix(ending).unlink(missing_ok=True)  # of an earlier report
         return False
     drawn = io.BytesIO()
     figure.savefig(drawn, format="png")

@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from gridveil.evaluate.compare import EPSILONS
 from gridveil.evaluate.paper.experiments import PAPER_EPSILON
 from gridveil.evaluate.paper.held import Held
+from gridveil.evaluate.paper.london import has_own
+from gridveil.evaluate.paper.numbers import Lines, epsilons_of
 from gridveil.evaluate.paper.tables import markdown
 from gridveil.evaluate.paper.towns import (
     LONDON,
@@ -27,7 +29,6 @@ from gridveil.privacy.budget import attacker_rate
 def setting(held: Held, towns: PaperTowns) -> Iterator[str]:
     """Yield paragraphs on data, places, bounds, truths, and on methods that are not ranked."""
     london = towns.dataset(LONDON)
-    epsilons = ", ".join(f"{case:g}" for case in sorted({case.epsilon for case in held.panels}))
     clips = ", ".join(f"{name} {clip_of(name) / 1000:g}" for name in STANDINS)
     yield (
         f"- **Data.** {london.origin}; and *stand-ins* for the paper's four data sets ({', '.join(STANDINS)}): "
@@ -46,16 +47,22 @@ def setting(held: Held, towns: PaperTowns) -> Iterator[str]:
         "cells, 120 hours, 100 hours before them for training. No household's true place is known. A repeat draws "
         f"places, queries and noise anew."
     )
+    own = (
+        "*Own*: for each method the factor that did best on other London hours, placed uniformly, by random and large "
+        f"queries (`own_bounds.json`), of {in_kwh(LONDON_TUNED_FROM)} for London, and of 20 kWh a step and what the "
+        "clip allows in all for stand-ins. "
+        if has_own(held.london) or has_own(held.panels)
+        else ""
+    )
     yield (
         f"- **Bounds.** *Common*: for stand-ins the paper's clip ({clips} kWh an hour, nothing else); for London "
-        f"{in_kwh(LONDON_COMMON)}, a public choice. *Own*: for each method the factor that did best on other London "
-        f"hours (`own_bounds.json`), of {in_kwh(LONDON_TUNED_FROM)} for London, and of 20 kWh a step and what the clip "
-        "allows in all for stand-ins. Yardsticks take no notice of bounds."
+        f"{in_kwh(LONDON_COMMON)}, a public choice. {own}Yardsticks take no notice of bounds."
     )
     yield (
         f"- **Truths.** *Raw*: what was consumed. *Clipped*: readings cut at the clip (London: {LONDON_CLIP / 1000:g} "
         "kWh) first, as the paper scores: energy cut away is then no error. "
-        f"**Errors**: MRE without queries whose truth is zero, WAPE; 300 queries of each kind. Epsilon {epsilons}."
+        "**Errors**: MRE without queries whose truth is zero, WAPE; 300 queries of each kind. **Epsilon**: London "
+        f"{_epsilons(held.london)}; stand-ins {_epsilons(held.panels)}."
     )
     yield _yardsticks()
 
@@ -65,7 +72,11 @@ def _yardsticks() -> str:
     return f"- **Not ranked**, in italics and dotted, because they promise less:\n{lines}"
 
 
-def epsilon_means() -> str:
+def _epsilons(lines: Lines) -> str:
+    return ", ".join(f"{epsilon:g}" for epsilon in epsilons_of(lines)) or "not run yet"
+
+
+def epsilon_means(held: Held) -> str:
     """Return what the paper's epsilon is worth, by the best attack that there can be."""
     rows = [["epsilon", "recognises a household, at most"]]
     rows += [[f"{epsilon:g}", f"{100 * attacker_rate(epsilon):.4f} %"] for epsilon in EPSILONS]
@@ -73,5 +84,6 @@ def epsilon_means() -> str:
         f"The paper's epsilon is {PAPER_EPSILON:g}. An attacker who knows everything about everyone else, and falsely "
         f"accuses at most 1 in 100, recognises a household that is in the data with a chance of at most:\n\n"
         f"{markdown(rows)}\n\nSo {PAPER_EPSILON:g} by itself rules out nothing in practice: it protects little, and "
-        "comparisons at 1 and 3 are those that count for a publication. All curves therefore show 1, 3, 10 and 30."
+        "comparisons at 1 and 3 are those that count for a publication. What is here so far, for London: "
+        f"{_epsilons(held.london)}; for stand-ins: {_epsilons(held.panels)}."
     )

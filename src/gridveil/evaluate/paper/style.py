@@ -81,15 +81,16 @@ def logarithmic(axes: Axes, which: str) -> None:
 
 
 def label_ends(axes: Axes, ends: dict[str, tuple[float, float]]) -> None:
-    """Write names at the right of the axes, at the height of their lines' ends, none over another."""
+    """Write names at the right of the axes, near the height of their lines' ends, none over another or above them."""
     if not ends:
         return
     names = sorted(ends, key=lambda name: ends[name][1])
     pixels = axes.transData.transform([ends[name] for name in names])
     height = axes.bbox.height
     wanted = pixels[:, 1] - axes.bbox.y0
-    at = spaced(wanted, POINTS * LINE_HEIGHT * axes.figure.dpi / 72)
-    at += np.clip(0, -at.min(), None) - np.clip(at.max() - height, 0, None)
+    gap = min(POINTS * LINE_HEIGHT * axes.figure.dpi / 72, height / max(len(names) - 1, 1))
+    below = gap * np.arange(len(names))
+    at = np.clip(spaced(wanted, gap), below, height - below[::-1])
     for name, y, end in zip(names, at, wanted, strict=True):
         axes.annotate(
             name,

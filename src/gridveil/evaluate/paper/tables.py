@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from gridveil.evaluate.compare import all_methods
-from gridveil.evaluate.paper.numbers import Case, Line, Lines
+from gridveil.evaluate.paper.numbers import Case, Line, Lines, deviation
+from gridveil.evaluate.paper.repeats import counted
 from gridveil.evaluate.scoring import TRUTHS
 from gridveil.evaluate.summary import Spread
 from gridveil.evaluate.workloads import WORKLOADS
@@ -27,10 +28,11 @@ def folded(summary: str, content: str) -> str:
     return f"<details><summary>{summary}</summary>\n\n{content}\n\n</details>"
 
 
-def london_tables(lines: Lines, placement: str, epsilon: float) -> Iterator[tuple[str, str, str]]:
-    """Yield (bound, truth, table) of all methods at one placement and epsilon: MRE and WAPE, mean ± s.d., in %.
+def london_tables(lines: Lines, placement: str, epsilon: float) -> Iterator[tuple[str, str]]:
+    """Yield (what it is of, table) of all methods at one placement and epsilon: MRE and WAPE, mean ± s.d., in %.
 
     Methods stand from best to worst by their MRE of random queries; those that promise less are below, in italics.
+    Where methods have not as many repeats as each other, a column tells how many.
     """
     for bound in ("own", "common"):
         for truth in TRUTHS:
@@ -44,15 +46,20 @@ def london_tables(lines: Lines, placement: str, epsilon: float) -> Iterator[tupl
             if not set(names) - set(COMPARISON_ONLY):
                 continue
             names.sort(key=lambda name, cells=cells: (name in COMPARISON_ONLY, _mean(cells[name, "random"])))  # type: ignore[misc]  # mypy has no type for the default
+            repeats = {name: cells[name, "random"].repeats for name in names}
+            differ = len(set(repeats.values())) > 1
             head = ["method", *(f"{measure.upper()} {workload}" for measure, workload in COLUMNS)]
+            head += ["repeats"] * differ
             rows = [
                 [
                     f"*{name}*" if name in COMPARISON_ONLY else name,
                     *(_text(getattr(cells[name, workload], measure)) for measure, workload in COLUMNS),
+                    *[str(repeats[name])] * differ,
                 ]
                 for name in names
             ]
-            yield bound, truth, markdown([head, *rows])
+            what = f"{placement}, epsilon {epsilon:g}, {bound} bound, {truth} truth, {counted(repeats.values())}"
+            yield what, markdown([head, *rows])
 
 
 def _mean(line: Line) -> float:
@@ -63,4 +70,5 @@ def _text(spread: Spread | None) -> str:
     if spread is None:
         return NOT_RUN
     digits = 0 if abs(spread.mean) >= 100 else 1 if abs(spread.mean) >= 10 else 2  # noqa: PLR2004  # three digits
-    return f"{spread.mean:,.{digits}f} ± {spread.deviation:,.{digits}f}"
+    sd = deviation(spread)
+    return f"{spread.mean:,.{digits}f}" + ("" if sd is None else f" ± {sd:,.{digits}f}")

@@ -112,3 +112,33 @@ def test_mistakes_get_an_exit_code_and_words_that_help(
         main()
     assert stopped.value.code == code
     assert words in capfd.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("bench paper --out out", "interrupted; give the same command again to go on"),
+        ("convert lcl a.zip --out out", "interrupted; the new folder is there whole or not at all"),
+        ("query release", "interrupted"),
+    ],
+)
+def test_each_command_says_what_is_true_after_an_interrupt(
+    line: str, words: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def stop() -> None:
+        raise SystemExit(130)
+
+    monkeypatch.setattr("gridveil.cli.main.app", stop)
+    monkeypatch.setattr(sys, "argv", ["gridveil", *line.split()])
+    with pytest.raises(SystemExit):
+        main()
+    assert capsys.readouterr().err == f"gridveil: {words}\n"
+
+
+def test_a_partial_file_in_which_all_failed_is_not_in_the_way(work: Path) -> None:
+    line = "--households households.parquet --spec spec.toml --epsilon 1 --repeats 1 --json failed.json"
+    kept = work / "failed.json.partial.jsonl"
+    kept.write_text('{"study": {"data": "another"}}\n{"trial": {}, "error": "ValueError"}\n')
+    done = compare(work, f"{line} --mechanisms even")
+    assert done.returncode == 0, done.stderr
+    assert not kept.exists()

@@ -316,3 +316,17 @@ def test_files_are_new_and_json(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="never overwritten"):
         write_new(tmp_path / "deep" / "out.json", b"")
     assert len(list((tmp_path / "deep").iterdir())) == 1
+
+
+def test_names_stay_beside_their_panel_and_near_their_lines() -> None:
+    records = [
+        invented(name, 1.0, 0, error, bound="common")
+        for name, error in [("count-rule", 100.0), *((f"m{number}", 1 + number / 1000) for number in range(15))]
+    ]
+    panel = draw_comparison(records, "A title").axes[0]
+    heights = [text.xyann[1] for text in panel.texts]
+    assert min(heights) >= 0
+    assert max(heights) <= 1
+    farthest = panel.texts[-1]
+    assert farthest.get_text() == "count-rule"
+    assert abs(farthest.xyann[1] - farthest.xy[1]) < 0.01  # not pushed by names that are far below

@@ -147,8 +147,10 @@ def _label(axes: Axes, curves: list[Curve], colours: dict[str, str]) -> None:
     dots = axes.figure.dpi / 72  # of one point
     height = axes.bbox.height
     wanted = pixels[:, 1] - axes.bbox.y0
-    at = spaced(wanted, LABEL_POINTS * LINE_HEIGHT * dots)
-    at += np.clip(0, -at.min(), None) - np.clip(at.max() - height, 0, None)
+    gap = LABEL_POINTS * LINE_HEIGHT * dots
+    gaps = gap * np.arange(len(curves))
+    # Those that would be beyond the panel's edges come in, and push only the names that they meet.
+    at = gaps + np.clip(spaced(wanted, gap) - gaps, 0, max(0.0, height - gaps[-1]))
     for curve, y, end in zip(curves, at, wanted, strict=True):
         colour = colours.get(curve.name, QUIET)
         axes.annotate(

@@ -144,8 +144,8 @@ def _small_gain_most(found: list[Panel]) -> Iterator[Finding]:
         yield Finding(
             f"Where {method} gains most",
             "The performance enhancement is more pronounced for smaller-sized queries.",
-            f"The gain of `{method}` over the best benchmark is largest for 1x1x1 queries in {of(most, places)} data "
-            f"sets; its median is {words}.",
+            f"The gain of `{method}` over the best benchmark is largest for 1x1x1 queries in {of(most, places)} "
+            f"pairs of data set and placement; its median is {words}.",
             *verdict(most, places, {"median_gain": middle}),
             counts=method == PAPERS_OWN,
         )
@@ -194,8 +194,8 @@ def _fourier_over_wavelet(found: list[Panel]) -> Iterator[Finding]:
     yield Finding(
         "Fourier against wavelet",
         "The Fourier method demonstrates superior performance for queries of random shape and size.",
-        f"On random queries Fourier beats wavelet in {of(ten, ran)} data sets with k = 10 (its error is {ratio:.2f} "
-        f"times wavelet's, median) and in {of(twenty, ran)} with k = 20.",
+        f"On random queries Fourier beats wavelet in {of(ten, ran)} pairs of data set and placement with k = 10 (its "
+        f"error is {ratio:.2f} times wavelet's, median) and in {of(twenty, ran)} with k = 20.",
         *verdict(both, cases, {"median_ratio_k10": ratio}),
         WHY_FOURIER,
     )

@@ -82,7 +82,7 @@ def draw_buckets(lines: Lines) -> Figure | None:
         }
         series = {name: points for name, points in series.items() if points}
         axes.set_title(f"{title(dataset)}: {WORKLOADS[workload]}", color=INK, size=10, loc="left")
-        _draw_series(axes, series, "buckets k", log=False)
+        _draw_series(axes, series, "buckets k", log=True)
         axes.set_ylim(bottom=0)
         label_ends(axes, {name: points[-1][:2] for name, points in series.items()})
     return figure

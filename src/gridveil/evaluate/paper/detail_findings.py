@@ -50,7 +50,7 @@ def _knee(dataset: str, method: str, rows: dict[float, Record]) -> Finding:
     percent = 100 * (1 - errors[KNEE[1]] / errors[KNEE[0]])
     told = ", ".join(f"{errors[point]:.3f} at {point:g}" for point in dict.fromkeys([low, *KNEE, high]))
     words = f"MAE {told} per point: from {KNEE[0]:g} to {KNEE[1]:g} it {_changes(percent)}"
-    if fall > 0:
+    if fall > 0 and inside > 0:
         words += f", which is {100 * inside / fall:.0f} % of the whole fall"
     words += f". A constant pattern at the true mean has {flat:.3f}."
     return Finding(

@@ -37,7 +37,7 @@ def sentences(lines: Lines) -> Iterator[str]:
         for placement in dict.fromkeys(case.placement for case in here):
             errors = _ranked(by_mechanism(here, placement=placement, workload="random", epsilon=epsilon))
             leaders = ", ".join(f"`{name}` {errors[name]:.1f} %" for name in sorted(errors, key=errors.__getitem__)[:3])
-            yield f"Epsilon {epsilon:g}, {placement}: the smallest MRE of random queries have {leaders}."
+            yield f"Epsilon {epsilon:g}, {placement}: smallest MRE of random queries: {leaders}."
     if has_own(lines):
         yield _bounds(lines)
 
@@ -51,8 +51,9 @@ def _bounds(lines: Lines) -> str:
             better += line.mre.mean < common.mre.mean
     return (
         f"Under its own bound a method's MRE of random queries (raw truth) is smaller than under the common one in "
-        f"{better} of {total} cases. Own bounds were tuned on other hours of the same households, placed uniformly, by "
-        "random and large queries only: for other placements and for 1x1x1 queries nothing was tuned."
+        f"{better} of {total} cases. Own bounds were tuned on other hours of London "
+        "households, placed uniformly, by random and large queries only: nothing was tuned for other placements, nor "
+        "for 1x1x1 queries."
     )
 
 

@@ -10,10 +10,11 @@ from gridveil.evaluate.paper.held import Held
 from gridveil.evaluate.paper.london import bound_in_words, has_own, sentences, told_bound
 from gridveil.evaluate.paper.numbers import Lines, epsilons_of, select
 from gridveil.evaluate.paper.rankings import rank_table
-from gridveil.evaluate.paper.repeats import repeats_note
+from gridveil.evaluate.paper.repeats import counted, repeats_note
 from gridveil.evaluate.paper.setting import epsilon_means, setting
 from gridveil.evaluate.paper.tables import NOT_RUN, folded, london_tables, markdown
 from gridveil.evaluate.paper.towns import PaperTowns
+from gridveil.evaluate.scoring import Record
 
 NOT_YET = "Not run yet."
 
@@ -38,10 +39,10 @@ def page(
         "### The pattern: budget and depth",
         *_figure(drawn, "pattern-budget", "pattern MAE and RMSE against budget"),
         *_figure(drawn, "pattern-depth", "pattern MAE and RMSE against depth"),
-        *(told(found["pattern"]) if held.pattern else [NOT_YET]),
+        *([_rest_on(held.pattern), *told(found["pattern"])] if held.pattern else [NOT_YET]),
         "### Buckets",
         *_figure(drawn, "buckets", "error against the number of buckets"),
-        *(told(found["buckets"]) if held.buckets else [NOT_YET]),
+        *([repeats_note(held.buckets), *told(found["buckets"])] if held.buckets else [NOT_YET]),
         "### Run time",
         *_figure(drawn, "runtime", "run time of every method"),
         *(told(found["runtime"]) if held.runtime else [NOT_YET]),
@@ -66,7 +67,8 @@ def _stamp(held: Held, size: Size) -> str:
     )
     words += f"{held.done:,} of {held.total:,} trials are done ({each})."
     if held.done < held.total:
-        words += " **This is a report on an unfinished run: parts are missing or rest on fewer repeats.**"
+        fewer = " or rest on fewer repeats" if size.repeats > 1 else ""
+        words += f" **This is a report on an unfinished run: parts are missing{fewer}.**"
     if size.repeats == 1:
         words += " **A quick look: one repeat says little; differences may be chance.**"
     return words
@@ -101,7 +103,7 @@ def _panels(held: Held, found: list[Finding], drawn: list[str]) -> Iterator[str]
     yield from told(found)
     yield from _ranks(held.panels, "common", "clipped", "Mean ranks over data sets, placements and workloads")
     if has_own(held.panels):
-        yield from _ranks(held.panels, "own", "raw", "Otherwise than in the paper: mean ranks")
+        yield from _ranks(held.panels, "own", "raw", "Not as in the paper: mean ranks")
     for placement in ("uniform", "normal"):
         yield from _curves(drawn, f"curves-{placement}", f"error against epsilon, {placement} placement")
 
@@ -137,6 +139,10 @@ def _london(lines: Lines, drawn: list[str]) -> Iterator[str]:
         for epsilon in epsilons_of(select(lines, placement=placement)):
             for what, table in london_tables(lines, placement, epsilon):
                 yield folded(what, table)
+
+
+def _rest_on(rows: list[Record]) -> str:
+    return f"All rest on {counted(row['repeats'] for row in rows)}."
 
 
 def _leak(held: Held, found: list[Finding], drawn: list[str]) -> Iterator[str]:
@@ -190,7 +196,7 @@ def _curves(drawn: list[str], name: str, words: str) -> Iterator[str]:
 
 
 def _files(drawn: list[str], written: list[str]) -> str:
-    tables = f"{', '.join(f'`{name}`' for name in written)} (means and standard deviations over repeats), "
+    tables = f"{', '.join(f'`{name}`' for name in written)} (means over repeats, and standard deviations where there are several), "
     figures = f", and the figures {', '.join(f'`{name}`' for name in drawn)} as PNG and SVG"
     return (
         f"In the folder `reproduction`: {tables if written else ''}`findings.json` (every sentence with its numbers)"

@@ -61,8 +61,7 @@ def setting(held: Held, towns: PaperTowns) -> Iterator[str]:
     yield (
         f"- **Truths.** *Raw*: what was consumed. *Clipped*: readings cut at the clip (London: {LONDON_CLIP / 1000:g} "
         "kWh) first, as the paper scores: energy cut away is then no error. "
-        "**Errors**: MRE without queries whose truth is zero, WAPE; 300 queries of each kind. **Epsilon**: London "
-        f"{_epsilons(held.london)}; stand-ins {_epsilons(held.panels)}."
+        "**Errors**: MRE without queries whose truth is zero, WAPE; 300 queries of each kind."
     )
     yield _yardsticks()
 
@@ -73,7 +72,8 @@ def _yardsticks() -> str:
 
 
 def _epsilons(lines: Lines) -> str:
-    return ", ".join(f"{epsilon:g}" for epsilon in epsilons_of(lines)) or "not run yet"
+    found = ", ".join(f"{epsilon:g}" for epsilon in epsilons_of(lines))
+    return f"at epsilon {found}" if found else "not yet"
 
 
 def epsilon_means(held: Held) -> str:
@@ -84,6 +84,6 @@ def epsilon_means(held: Held) -> str:
         f"The paper's epsilon is {PAPER_EPSILON:g}. An attacker who knows everything about everyone else, and falsely "
         f"accuses at most 1 in 100, recognises a household that is in the data with a chance of at most:\n\n"
         f"{markdown(rows)}\n\nSo {PAPER_EPSILON:g} by itself rules out nothing in practice: it protects little, and "
-        "comparisons at 1 and 3 are those that count for a publication. What is here so far, for London: "
-        f"{_epsilons(held.london)}; for stand-ins: {_epsilons(held.panels)}."
+        "comparisons at 1 and 3 are those that count for a publication. Results are shown for London "
+        f"{_epsilons(held.london)}, for stand-ins {_epsilons(held.panels)}."
     )

@@ -196,7 +196,8 @@ def _curves(drawn: list[str], name: str, words: str) -> Iterator[str]:
 
 
 def _files(drawn: list[str], written: list[str]) -> str:
-    tables = f"{', '.join(f'`{name}`' for name in written)} (means over repeats, and standard deviations where there are several), "
+    named = ", ".join(f"`{name}`" for name in written)
+    tables = f"{named} (means over repeats, and standard deviations where there are several), "
     figures = f", and the figures {', '.join(f'`{name}`' for name in drawn)} as PNG and SVG"
     return (
         f"In the folder `reproduction`: {tables if written else ''}`findings.json` (every sentence with its numbers)"

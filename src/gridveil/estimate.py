@@ -54,6 +54,45 @@ class LinearNoise:
 
 
 @dataclass(frozen=True)
+class Behaviour:
+    """How far single households stray from the profile in time that they share; public numbers, not of the release.
+
+    A household that uses `x` in the window uses `x * (profile(P) + e(P))` in a period `P`. Its `e` is a sum over
+    lengths `hours[l]`: the window is cut into blocks of that length, and each block has a deviation of its own,
+    `strengths[l]` of what the profile has there (a standard deviation). Whatever is added over the window is taken off
+    again in proportion, so that the whole window has none.
+    """
+
+    hours: tuple[float, ...]
+    strengths: tuple[float, ...]
+
+
+# Measured on households of London (Low Carbon London), 120 to 504 hours in winter: benchmarks/coverage.py says how.
+LONDON = Behaviour(hours=(1.0, 3.0, 8.0, 24.0, 72.0), strengths=(0.6, 0.4, 0.3, 0.2, 0.1))
+
+
+@dataclass(frozen=True)
+class Posterior:
+    """What may be true, as draws given all that was measured: the consumption itself, not only what noise was added to.
+
+    Draw `r` is the cube `space[r, x, y] * time[r, region[x, y], t]`, Wh, and around it the own behaviour of every
+    household, independent of the others'.
+
+    space: (r, x, y) energy of the window, Wh, with what the bounds cut off added again; never negative.
+    region: (x, y) which profile a cell follows, 0 to k - 1.
+    time: (r, k, t) the profile of each region; sums to 1 over t.
+    size: (r,) mean square over mean of households' window totals, Wh: how lumpy a cell is.
+    behaviour: of households in time.
+    """
+
+    space: Floats
+    region: Ints
+    time: Floats
+    size: Floats
+    behaviour: Behaviour = LONDON
+
+
+@dataclass(frozen=True)
 class Estimate:
     """A reconstructed cube in Wh, axes (x, y, t), with its error model.
 
@@ -62,5 +101,5 @@ class Estimate:
     """
 
     values: Floats
-    errors: NoisyParts | Replicates | LinearNoise
+    errors: NoisyParts | Replicates | LinearNoise | Posterior
     details: dict[str, Any] = field(default_factory=dict)

@@ -109,11 +109,24 @@ class Kernel:
         left = self._budget.epsilon - Fraction(self.spent)
         return max(0.0, math.nextafter(float(left), -math.inf))
 
-    def face(self) -> Measure:
-        """Return what a mechanism is handed: public facts and the measurements, no way to the source."""
+    def face(self, bound: Bound | None = None) -> Measure:
+        """Return what a mechanism is handed: public facts and the measurements, no way to the source.
+
+        bound: what questions are asked under unless they name another, carried over to other windows pro rata; by
+            default the kernel's own. It must be public or paid for. `epsilon` is what remains when the face is made.
+        """
+        usual = self._bound if bound is None else bound
+
+        def under(options: dict[str, Any]) -> dict[str, Any]:
+            if options.get("bound") is not None:
+                return options
+            window = options.get("window")
+            if type(window) is Window and window != self._window:
+                return {**options, "bound": usual.over(self._window.steps, window.steps)}
+            return {**options, "bound": usual}
 
         def sums(labels: ArrayLike, epsilon: float, **options: Any) -> Measurement:  # noqa: ANN401  # as in Sums
-            return self.sums(labels, epsilon, **options)
+            return self.sums(labels, epsilon, **under(options))
 
         def matrix(
             x: ArrayLike | None,
@@ -122,13 +135,13 @@ class Kernel:
             epsilon: float,
             **options: Any,  # noqa: ANN401  # as in Matrix
         ) -> Answers:
-            return self.matrix(x, y, t, epsilon, **options)
+            return self.matrix(x, y, t, epsilon, **under(options))
 
         def transform(transform: Fourier | Haar, epsilon: float, **options: Any) -> Answers:  # noqa: ANN401  # as in Transform
-            return self.transform(transform, epsilon, **options)
+            return self.transform(transform, epsilon, **under(options))
 
         def deviations(labels: ArrayLike, epsilon: float, **options: Any) -> Deviations:  # noqa: ANN401  # as in DeviationsOf
-            return self.deviations(labels, epsilon, **options)
+            return self.deviations(labels, epsilon, **under(options))
 
         def household_totals(edges: ArrayLike, epsilon: float, *, window: Window | None = None) -> Measurement:
             return self.household_totals(edges, epsilon, window=window)
@@ -137,8 +150,8 @@ class Kernel:
         return Measure(
             grid=self._source.grid,
             window=self._window,
-            bound=self._bound,
-            epsilon=math.nextafter(float(self._budget.epsilon), 0.0),
+            bound=usual,
+            epsilon=self.remaining,
             sums=sums,
             matrix=matrix,
             transform=transform,

@@ -52,7 +52,9 @@ def test_queries_have_the_workloads_sides_cut_to_the_cube(name: str, sides: tupl
         assert len(set(drawn[:, 2])) > 60
 
 
-@pytest.mark.parametrize(("name", "side", "last"), [("authors-small", 1, 30), ("authors-large", 10, 21)])
+@pytest.mark.parametrize(
+    ("name", "side", "last"), [("authors-small", 1, 30), ("authors-five", 5, 26), ("authors-large", 10, 21)]
+)
 def test_the_authors_fixed_shapes_are_fixed_in_space_only(name: str, side: int, last: int) -> None:
     # Seeds are fixed, so that nothing here is left to chance.
     ranges = np.concatenate([draw_workload(name, (32, 32, 120), seed) for seed in range(50)])

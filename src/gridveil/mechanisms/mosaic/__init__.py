@@ -1,0 +1,1 @@
+"""Mosaic and its parts."""

@@ -1,0 +1,63 @@
+"""A window bound chosen privately, for any mechanism, and what it cut away put back by a factor."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from gridveil.estimate import Estimate, LinearNoise, NoisyParts, Replicates
+from gridveil.mechanisms.population.bounds import space_bound
+from gridveil.mechanisms.population.fit import measure_population
+from gridveil.mechanisms.population.histogram import histogram_epsilon
+from gridveil.mechanisms.population.population import DRAWS, Population
+from gridveil.privacy.bound import Bound
+from gridveil.privacy.measure import Measure
+
+if TYPE_CHECKING:
+    from gridveil.privacy.measure import NoiseKind
+
+SPACE = 0.6
+"""The part of its budget that a mechanism is expected to spend on where consumption is."""
+
+
+@dataclass(frozen=True)
+class PrivateBound:
+    """A bound that was paid for, and the population it was chosen by."""
+
+    bound: Bound
+    population: Population
+
+
+def choose_bound(measure: Measure, noise: NoiseKind = "laplace") -> PrivateBound:
+    """Measure the histogram of household totals, and choose one bound for all that a mechanism measures with the rest.
+
+    Post-processing of the histogram, which is all that is spent here.
+    """
+    epsilon = histogram_epsilon(measure.epsilon)
+    population = measure_population(measure, epsilon)
+    rest = SPACE * (measure.epsilon - epsilon)
+    window = min(space_bound(population, rest, noise, measure.grid.cells), measure.bound.window)
+    return PrivateBound(Bound(measure.bound.step, window), population)
+
+
+def debiased(estimate: Estimate, chosen: PrivateBound) -> Estimate:
+    """Return the estimate of consumption behind an estimate of bounded consumption: all of it times a factor.
+
+    Replicates are each multiplied with a factor that may be true as well.
+    """
+    factor = chosen.population.debias(chosen.bound.window)
+    errors = estimate.errors
+    if isinstance(errors, NoisyParts):
+        errors = replace(errors, scales=errors.scales * factor)
+    elif isinstance(errors, LinearNoise):
+        # One axis takes the factor; noise that is independent along all of them becomes a diagonal along time.
+        time = np.eye(estimate.values.shape[2]) if errors.time is None else errors.time
+        errors = replace(errors, time=time * factor)
+    elif isinstance(errors, Replicates):
+        factors = chosen.population.debias_draws(chosen.bound.window)
+        own = factors[np.arange(len(errors.space)) % DRAWS]
+        errors = replace(errors, space=errors.space * own[:, None, None])
+    details = {**estimate.details, "debias_factor": factor}
+    return replace(estimate, values=estimate.values * factor, errors=errors, details=details)

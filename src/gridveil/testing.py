@@ -12,6 +12,7 @@ from gridveil.cube import Grid, Window
 from gridveil.privacy.bound import Bound
 from gridveil.privacy.budget import PureDP
 from gridveil.privacy.kernel import Kernel
+from gridveil.privacy.staircase import Staircase
 
 Ints = NDArray[np.int64]
 
@@ -76,7 +77,7 @@ class Nobody:
 
 
 class SeededLaplace:
-    """Repeatable noise from a public seed: protects nothing."""
+    """Repeatable noise, Laplace or staircase, from a public seed: protects nothing."""
 
     def __init__(self, seed: int) -> None:
         self._random = np.random.default_rng(seed)
@@ -84,6 +85,16 @@ class SeededLaplace:
     def add(self, values: Ints, scales: NDArray[np.float64]) -> Ints:
         """Return the values with rounded Laplace noise."""
         return values + np.rint(self._random.laplace(0.0, scales)).astype(np.int64)
+
+    def add_staircase(self, values: Ints, staircase: Staircase) -> Ints:
+        """Return the values with staircase noise."""
+        odds, size = staircase.outer_odds, values.shape
+        shell = self._random.geometric(-np.expm1(-staircase.epsilon), size) - 1
+        place = self._random.integers(2 * staircase.delta, size=size)
+        beyond = shell * staircase.delta + staircase.inner + place // 2
+        middle = self._random.integers(1 - staircase.inner, staircase.inner, size)
+        outer = self._random.random(size) < odds / (1 + odds)
+        return np.asarray(values + np.where(outer, np.where(place % 2, -beyond, beyond), middle), dtype=np.int64)
 
 
 @dataclass
@@ -93,6 +104,8 @@ class Tape:
     `Tape.record(seed)` records. `tape.replay()` stands for noise that was shifted by the difference of the true
     answers: the noisy answers coincide. It fails if there are more questions than those recorded, or others (in number
     of answers or noise); `check_played()` fails if there were fewer.
+
+    With every answer goes its noise: the scales, which are positive, or a zero and the three numbers of a staircase.
     """
 
     answers: list[tuple[Ints, NDArray[np.float64]]] = field(default_factory=list)
@@ -110,10 +123,18 @@ class Tape:
 
     def add(self, values: Ints, scales: NDArray[np.float64]) -> Ints:
         """Record fresh noisy answers, or repeat the recorded ones."""
-        if self._inner is not None:
-            noisy = self._inner.add(values, scales)
-            self.answers.append((noisy, scales))
-            return noisy
+        fresh = None if self._inner is None else self._inner.add(values, scales)
+        return self._answer(fresh, values.shape, scales)
+
+    def add_staircase(self, values: Ints, staircase: Staircase) -> Ints:
+        """Record or repeat answers with staircase noise."""
+        fresh = None if self._inner is None else self._inner.add_staircase(values, staircase)
+        return self._answer(fresh, values.shape, np.array([0.0, staircase.delta, staircase.inner, staircase.epsilon]))
+
+    def _answer(self, fresh: Ints | None, shape: tuple[int, ...], noise: NDArray[np.float64]) -> Ints:
+        if fresh is not None:
+            self.answers.append((fresh, noise))
+            return fresh
         if self._left is None:
             msg = "an empty tape cannot be played"
             raise RuntimeError(msg)
@@ -121,7 +142,8 @@ class Tape:
         if recorded is None or expected is None:
             msg = "there are more questions than the tape has answers to"
             raise RuntimeError(msg)
-        np.testing.assert_array_equal(scales, expected)
+        np.testing.assert_array_equal(noise, expected)
+        np.testing.assert_array_equal(shape, recorded.shape)
         return recorded.copy()
 
     def check_played(self) -> None:

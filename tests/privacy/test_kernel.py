@@ -19,7 +19,7 @@ from gridveil.privacy import kernel as kernel_module
 from gridveil.privacy.bound import Bound
 from gridveil.privacy.budget import PureDP
 from gridveil.privacy.kernel import Kernel
-from gridveil.privacy.noise import ExactLaplace
+from gridveil.privacy.noise import ExactNoise
 from gridveil.testing import ArraySource, SeededLaplace, kernel_on
 
 WINDOW = Window(datetime(2013, 2, 4, tzinfo=UTC), timedelta(hours=1), 4)
@@ -302,7 +302,7 @@ def test_labels_that_change_after_the_charge_change_nothing() -> None:
 
 def test_the_real_noise_cannot_be_tampered_with() -> None:
     with pytest.raises(AttributeError):
-        ExactLaplace().add = lambda values, _: values
+        ExactNoise().add = lambda values, _: values
 
 
 @pytest.mark.parametrize("again", [copy.copy, copy.deepcopy, pickle.dumps])

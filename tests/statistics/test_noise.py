@@ -13,7 +13,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy import stats
 
-from gridveil.privacy.noise import ExactLaplace
+from gridveil.privacy.noise import ExactNoise
 
 ALPHA = 1e-6
 DRAWS = 60_000
@@ -22,7 +22,7 @@ Ints = NDArray[np.int64]
 
 
 def draw(scale: float, count: int = DRAWS, value: int = 0) -> Ints:
-    return ExactLaplace().add(np.full(count, value, dtype=np.int64), np.full(count, scale))
+    return ExactNoise().add(np.full(count, value, dtype=np.int64), np.full(count, scale))
 
 
 def bins(scale: float, draws: int) -> Ints:
@@ -95,7 +95,7 @@ def test_answers_are_whole_numbers_whatever_the_true_value() -> None:
 
 def test_each_value_gets_noise_of_its_own_scale() -> None:
     scales = np.tile([0.001, 50.0], 2000)
-    noisy = ExactLaplace().add(np.zeros(4000, dtype=np.int64), scales)
+    noisy = ExactNoise().add(np.zeros(4000, dtype=np.int64), scales)
     assert (noisy[::2] == 0).all()
     assert fit(noisy[1::2], 50.0) > ALPHA
 

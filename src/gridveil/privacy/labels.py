@@ -46,3 +46,20 @@ def steps_per_label(marks: Marks, steps: int, count: int) -> Ints:
     flat = np.where(marks >= 0, pillar * count + marks.astype(np.int64), nx * ny * count)
     counts = np.bincount(flat.ravel(), minlength=nx * ny * count + 1)[:-1].reshape(nx, ny, count)
     return np.asarray(counts * (steps // nt), dtype=np.int64)
+
+
+def crowding(marks: Marks, steps: int) -> tuple[int, int]:
+    """Return how many labels a pillar has steps in, and how many steps in one label, each in the worst pillar.
+
+    >>> crowding(np.array([[[0, 0, 1], [2, -1, 0]]]), 3)
+    (2, 2)
+    """
+    count, most_labels, most_steps = int(marks.max()) + 1, 0, 0
+    for slab in marks:  # one at a time: sorting the whole cube would take a copy of it
+        pillar = np.broadcast_to(np.arange(len(slab))[:, None], slab.shape)[slab >= 0]
+        pairs = pillar * count + slab[slab >= 0].astype(np.int64)
+        found, counts = np.unique(pairs, return_counts=True)
+        if len(found):
+            most_labels = max(most_labels, int(np.bincount(found // count).max()))
+            most_steps = max(most_steps, int(counts.max()))
+    return most_labels, most_steps * (steps // marks.shape[-1])

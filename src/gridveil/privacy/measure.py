@@ -4,22 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Literal, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from gridveil.cube import Grid, Window
 from gridveil.privacy.bound import Bound
+from gridveil.privacy.staircase import Staircase
 from gridveil.privacy.transforms import Fourier, Haar
+
+NoiseKind = Literal["laplace", "staircase"]
 
 
 @dataclass(frozen=True)
 class Measurement:
-    """A noisy answer: one integer per label, with the scale of the discrete Laplace noise on each, Wh."""
+    """A noisy answer: one integer per label, with the scale of the discrete Laplace noise on each, Wh.
+
+    With staircase noise, `staircase` is its distribution, and `scales` that of Laplace noise of the same variance.
+    """
 
     values: NDArray[np.int64]
     scales: NDArray[np.float64]
+    staircase: Staircase | None = None
 
 
 @dataclass(frozen=True)
@@ -56,6 +63,7 @@ class Sums(Protocol):
         bound: Bound | None = None,
         relative: ArrayLike | None = None,
         sequential: bool = False,
+        noise: NoiseKind = "laplace",
     ) -> Measurement:
         """Noisy sums of the cube over labels."""
 

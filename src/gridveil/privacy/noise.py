@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+import os
+from fractions import Fraction
 from typing import Protocol
 
 import numpy as np
@@ -11,36 +14,66 @@ from opendp.measurements import make_laplace
 from opendp.metrics import l1_distance
 from opendp.mod import enable_features
 
+from gridveil.privacy.account import ROUNDING
+from gridveil.privacy.staircase import Staircase
+
 enable_features("contrib")  # OpenDP's word for "not yet vetted by a third party"; tests/statistics re-tests the sampler
+
+Ints = NDArray[np.int64]
 
 # Noise of a larger scale would reach the limits of int64, where it is cut off; one of a smaller scale is zero in
 # practice, and on the way to numbers that floats no longer hold with full precision.
 LARGEST_SCALE = 2.0**50
 SMALLEST_SCALE = 2.0**-50
 
+LARGEST_ANSWER = 2**62
+"""Answers with staircase noise are cut off here."""
+
 
 class Noise(Protocol):
-    """Adds noise to exact integer answers. Only `ExactLaplace` is taken for private; others are for tests."""
+    """Adds noise to exact integer answers. Only `ExactNoise` is taken for private; others are for tests."""
 
-    def add(self, values: NDArray[np.int64], scales: NDArray[np.float64]) -> NDArray[np.int64]:
-        """Return each value with fresh noise of its own scale added."""
+    def add(self, values: Ints, scales: NDArray[np.float64]) -> Ints:
+        """Return each value with fresh Laplace noise of its own scale added."""
+
+    def add_staircase(self, values: Ints, staircase: Staircase) -> Ints:
+        """Return each value with fresh staircase noise added."""
 
 
-class ExactLaplace:
-    """OpenDP's discrete Laplace on 64-bit integers: exact sampling from the operating system's randomness.
+class ExactNoise:
+    """Discrete Laplace and staircase noise on 64-bit integers, exact, from the operating system's randomness.
 
-    Guarantee: adding noise of scale `b` to an integer makes the log-probability of any answer move by at most
-    `d / b` when the integer moves by `d`, and independent answers add up. The noise has
+    Guarantee of `add` (OpenDP's discrete Laplace): adding noise of scale `b` to an integer makes the log-probability
+    of any answer move by at most `d / b` when the integer moves by `d`, and independent answers add up. The noise has
     `P(k) = (1 - q) / (1 + q) * q**|k|` with `q = exp(-1/b)` for integer `k`, so
     `|log P(y - x) - log P(y - x')| = ||y - x| - |y - x'|| / b <= |x - x'| / b`.
     No floating-point number takes part in drawing or adding it, `b` enters as the exact rational that its float
     stands for, and there is no seed to set. OpenDP cuts sums off at the ends of int64: post-processing.
+
+    Guarantee of `add_staircase`: the log-probability of any answer moves by at most
+    `epsilon * (1 + 2**-52) * ceil(d / delta)` when the integer moves by `d`, and independent answers add up.
+    The noise is in the middle or in a shell by one toss of a coin whose chances are whole numbers. In the middle it is
+    uniform on its `2 * inner - 1` values. Otherwise the shell `J = 1 + G` has `P(G = g)` proportional to `exp(-g / b)`,
+    `b` the float nearest to `1 / epsilon` (OpenDP's discrete Laplace, drawn again while negative), and `U` uniform
+    on `0 .. 2 * delta - 1` gives the sign and the place among the shell's `2 * delta` values. So the values of one
+    level are equally likely, shells `j` and `j + 1` differ by the factor `exp(1 / b)`, and `1 / b` is at most
+    `epsilon * (1 + 2**-52)`. It remains to compare the middle with the first shell: if the coin has the odds `o`, their
+    factor is `2 * delta / (2 * inner - 1) / (1 - exp(-1 / b)) / o`. It would be `exp(1 / b)` at the odds of
+    `Staircase.outer_odds`, if floats were exact. The coin's odds are higher than those by a factor between 1 and
+    1 + 2 * ROUNDING, and by more than floats err, so that the factor is below `exp(epsilon)`; and above 1, because
+    epsilon is at least `SMALLEST_EPSILON`, thousands of times ROUNDING. (Chances below 2**-94 are raised by more, to a
+    multiple of 2**-128: the factor is then smaller, and still above 1.) Neighbouring levels thus differ by at most
+    what `Staircase` says, and its argument holds.
+    Values are cut off at +-LARGEST_ANSWER, which moves no two further apart, and noisy answers too, which is
+    post-processing: noise so large that OpenDP cuts it off leads there anyway.
+    (Drawing the shell first, and rejecting most of `U` in the middle, would do without the coin, and take about
+    `exp(epsilon / 3)` attempts for each answer.)
     """
 
     __slots__ = ()  # nothing on it can be replaced
 
-    def add(self, values: NDArray[np.int64], scales: NDArray[np.float64]) -> NDArray[np.int64]:
-        """Return each value with fresh noise of its own scale added."""
+    def add(self, values: Ints, scales: NDArray[np.float64]) -> Ints:
+        """Return each value with fresh Laplace noise of its own scale added."""
         answers = np.empty_like(values)
         distinct, which = np.unique(scales, return_inverse=True)
         for i, scale in enumerate(distinct):
@@ -48,6 +81,55 @@ class ExactLaplace:
             answers[of_scale] = _measurement(float(scale))(values[of_scale].tolist())
         return answers
 
+    def add_staircase(self, values: Ints, staircase: Staircase) -> Ints:
+        """Return each value with fresh staircase noise added."""
+        outer = _toss(_chance(staircase.outer_odds), len(values))
+        noise = np.empty(len(values), dtype=object)  # Python's integers: no overflow before the cut
+        noise[~outer] = _uniform(2 * staircase.inner - 1, int((~outer).sum())) - (staircase.inner - 1)
+        shells = _geometric(1 / staircase.epsilon, int(outer.sum())).astype(object)
+        places = _uniform(2 * staircase.delta, len(shells))
+        sizes = shells * staircase.delta + staircase.inner + (places >> 1)
+        noise[outer] = np.where(places & 1, -sizes, sizes)
+        cut = np.clip(values, -LARGEST_ANSWER, LARGEST_ANSWER).astype(object)
+        return np.asarray(np.clip(cut + noise, -LARGEST_ANSWER, LARGEST_ANSWER), dtype=np.int64)
+
 
 def _measurement(scale: float):  # type: ignore[no-untyped-def]  # noqa: ANN202  # OpenDP has no type information
     return make_laplace(vector_domain(atom_domain(T="i64")), l1_distance(T="i64"), scale=scale)
+
+
+def _geometric(scale: float, count: int) -> Ints:
+    """Return `g = 0, 1, ...` with probabilities proportional to `exp(-g / scale)`: half of a discrete Laplace."""
+    drawn = np.empty(0, dtype=np.int64)
+    while len(drawn) < count:
+        both = np.array(_measurement(scale)([0] * (2 * (count - len(drawn)))), dtype=np.int64)
+        drawn = np.concatenate([drawn, both[both >= 0]])
+    return drawn[:count]
+
+
+def _uniform(below: int, count: int) -> Ints:
+    """Return whole numbers from 0 to `below - 1`, equally likely: bits of the system, drawn again beyond a multiple."""
+    multiple = 2**64 // below * below
+    drawn = np.empty(0, dtype=np.uint64)
+    while len(drawn) < count:
+        bits = _bits(count - len(drawn))
+        drawn = np.concatenate([drawn, bits[bits <= np.uint64(multiple - 1)]])
+    return (drawn % np.uint64(below)).astype(np.int64)
+
+
+def _chance(odds: float) -> int:
+    """Return a chance in 2**128 with at least these odds, times 1 + ROUNDING (see `ExactNoise`)."""
+    raised = Fraction(odds) * (1 + Fraction(ROUNDING))
+    return max(1, math.ceil(2**128 * raised / (1 + raised)))
+
+
+def _toss(chance: int, count: int) -> NDArray[np.bool_]:
+    """Return coins that show true with exactly `chance / 2**128`."""
+    high, low = (np.uint64(part) for part in divmod(chance, 2**64))
+    bits = _bits(2 * count).reshape(2, count)
+    return np.asarray((bits[0] < high) | ((bits[0] == high) & (bits[1] < low)))
+
+
+def _bits(count: int) -> NDArray[np.uint64]:
+    """Return 64 random bits each from the operating system."""
+    return np.frombuffer(os.urandom(8 * count), dtype=np.uint64)

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from gridveil.cube import Window
 from gridveil.privacy.account import ROUNDING, Account, Marks
 from gridveil.privacy.bound import Bound
+from gridveil.privacy.staircase import Staircase
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -34,6 +35,7 @@ class Question:
 
     weights: what the account of the scope is charged: labels and the weight of each. Without, the charge is fixed:
         `epsilon` in every pillar.
+    staircase: the noise on every answer, if it is not Laplace noise. It has the variance that the scales tell.
     """
 
     kind: Kind
@@ -42,6 +44,7 @@ class Question:
     exact: Callable[[Ints], Ints]
     scales: Floats
     weights: tuple[Marks, Floats] | None
+    staircase: Staircase | None = None
 
 
 def unit_scale(own: float, epsilon: float) -> float:

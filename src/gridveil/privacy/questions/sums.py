@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import ArrayLike
 
+from gridveil.errors import UsageError
 from gridveil.privacy.account import Account
 from gridveil.privacy.checks import relative_scales
-from gridveil.privacy.labels import as_labels, steps_per_label, sum_by_label
+from gridveil.privacy.labels import as_labels, crowding, steps_per_label, sum_by_label
+from gridveil.privacy.noise import SMALLEST_SCALE
 from gridveil.privacy.questions.question import Question, Scope, unit_scale
+from gridveil.privacy.staircase import best_staircase
 
 
 def ask_sums(
@@ -32,3 +37,29 @@ def ask_sums(
     scales = ratios * unit_scale(own, epsilon)
     weights = None if sequential else (marks, 1 / scales)
     return Question("sums", scope, epsilon, lambda cube: sum_by_label(cube, marks, len(scales)), scales, weights)
+
+
+def ask_staircase_sums(
+    scope: Scope, labels: ArrayLike, epsilon: float, *, relative: ArrayLike | None, sequential: bool
+) -> Question:
+    """Return the same question, answered with staircase noise; see `Kernel.sums`.
+
+    Guarantee: a fixed charge of `epsilon`. In pillar `p` a household moves the sum of label `i` by at most
+    `min(step * n_i(p), window)` (`n_i(p)`: steps of `p` in label `i`), which is 0 in labels that the pillar has no step
+    in, and at most `delta`, the largest of them, in the others. By the guarantee of `Staircase` it loses no more than
+    the staircase's epsilon in each of those; the largest number of labels in a pillar times that is `epsilon`, less a
+    little: floats err by far less than the slack of `unit_scale`, and so does the sampler (see `ExactNoise`).
+    The loss of a staircase is not in proportion to the shift, so the window bound cannot be shared out among labels:
+    many labels in one pillar are better measured with Laplace noise.
+    """
+    if relative is not None or sequential:
+        msg = "staircase noise is the same for all labels: relative scales and sequential charges are for Laplace noise"
+        raise UsageError(msg)
+    marks = as_labels(labels, scope.shape)
+    count = len(relative_scales(None, marks))
+    most_labels, most_steps = crowding(marks, scope.window.steps)
+    delta = min(scope.bound.step * most_steps, scope.bound.window)
+    staircase = best_staircase(delta, 1 / unit_scale(most_labels, epsilon))
+    # Noise that is zero in practice keeps a scale that one can divide by.
+    scales = np.full(count, max(math.sqrt(staircase.variance / 2), SMALLEST_SCALE))
+    return Question("sums", scope, epsilon, lambda cube: sum_by_label(cube, marks, count), scales, None, staircase)

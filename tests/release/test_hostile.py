@@ -44,7 +44,7 @@ def virtual(file: h5py.File) -> None:
 
 
 CHANGES: dict[str, tuple[Change, str]] = {
-    "newer": (lambda file: file.attrs.__setitem__("gridveil_format", 2), "format 2 is newer.*upgrade"),
+    "newer": (lambda file: file.attrs.__setitem__("gridveil_format", 3), "format 3 is newer.*upgrade"),
     "no format": (lambda file: file.attrs.__delitem__("gridveil_format"), "gridveil_format"),
     "text format": (lambda file: file.attrs.__setitem__("gridveil_format", "new"), "not a release"),
     "missing": (lambda file: file.__delitem__("consumption"), "consumption"),

@@ -32,12 +32,25 @@ class ErrorModel(Protocol):
     def cell_errors(self, steps: slice, shape: Shape) -> Floats:
         """Return the standard error of every cell in some steps; `shape` is the whole cube's."""
 
+    def bars(self, ranges: NDArray[np.int64], values: Floats) -> tuple[Floats, Floats, Floats]:
+        """Return standard error and both ends of the 95 % interval of range queries (x0, x1, y0, y1, t0, t1)."""
+
+
+class Symmetric:
+    """An error model of the noise alone: as far above the value as below."""
+
     def errors_of(self, ranges: NDArray[np.int64]) -> tuple[Floats, Floats]:
-        """Return standard error and half-width of the 95 % interval of range queries (x0, x1, y0, y1, t0, t1)."""
+        """Return standard error and half-width of the 95 % interval of each range query."""
+        raise NotImplementedError
+
+    def bars(self, ranges: NDArray[np.int64], values: Floats) -> tuple[Floats, Floats, Floats]:
+        """Return standard error and both ends of the 95 % interval of each range query."""
+        error, width = self.errors_of(ranges)
+        return error, values - width, values + width
 
 
 @dataclass(frozen=True)
-class Parts:
+class Parts(Symmetric):
     """Independent Laplace noise on the sums of parts; see `NoisyParts`."""
 
     labels: Labels | None
@@ -101,7 +114,7 @@ class Parts:
 
 
 @dataclass(frozen=True)
-class Spread:
+class Spread(Symmetric):
     """Replicates `space[r] * time[r]`; see `Replicates`. Axes (replicate, y, x) and (replicate, time)."""
 
     space: Floats

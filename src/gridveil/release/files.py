@@ -14,11 +14,11 @@ from gridveil.release.label import Label
 VALUES = "consumption.nc"
 LABEL = "label.yaml"
 README = "README.md"
-FORMAT = 1  # of consumption.nc
+FORMAT = 2  # of consumption.nc: the newest that is read; files are written in the oldest that has all they need
 GROUP = "gridveil"  # in consumption.nc: what queries need
 Stored = Any  # a file, group, variable or dataset: h5py and h5netcdf have no types
 LARGEST_LABEL = 2**22
-VERSION = 1
+VERSION = 2  # of label.yaml; 2 has private bounds, and noise and bound of every measurement
 
 
 class _Dumper(yaml.SafeDumper):

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from gridveil.errors import UsageError
 from gridveil.estimate import Floats, LinearNoise
-from gridveil.release.error_model import WH_PER_KWH, Shape
+from gridveil.release.error_model import WH_PER_KWH, Shape, Symmetric
 from gridveil.release.intervals import EXPANDED_KURTOSIS, exact_widths, expansion
 from gridveil.release.prefix import box_sums, prefix_sums
 
@@ -34,7 +34,7 @@ NOTHING = 1e-12  # rounding, not noise
 
 
 @dataclass(frozen=True)
-class Factors:
+class Factors(Symmetric):
     """The noise `scale * (x (x) y (x) time) z`, kWh, `z` independent Laplace of variance 1.
 
     Factors have the shape (length of the axis, any); `None` is an identity.

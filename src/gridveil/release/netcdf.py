@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -11,14 +12,16 @@ from numpy.typing import NDArray
 
 from gridveil.cube import Grid, Window
 from gridveil.errors import UsageError
-from gridveil.estimate import Estimate, Floats, NoisyParts, Replicates
+from gridveil.estimate import Estimate, Floats, NoisyParts, Posterior, Replicates
 from gridveil.release import cf, wording
 from gridveil.release.error_model import WH_PER_KWH, ErrorModel, Parts, Shape, Spread
 from gridveil.release.files import FORMAT, GROUP, Stored
 from gridveil.release.label import Label
 from gridveil.release.linear_noise import Factors
+from gridveil.release.posterior import Draws
 from gridveil.release.prefix import prefix_sums
 
+Model = Parts | Spread | Factors | Draws
 UNITS = "kW h"  # as UDUNITS, and so CF, spells kWh
 AXES = ("time", "y", "x")
 EDGES = ("time_edge", "y_edge", "x_edge")
@@ -32,14 +35,14 @@ COMPRESSED = {"compression": "gzip", "compression_opts": 4, "shuffle": True}
 def write_netcdf(path: Path, *, grid: Grid, window: Window, estimate: Estimate, label: Label) -> None:
     """Write an estimate as CF NetCDF-4. The same arguments give the same bytes."""
     shape = (window.steps, grid.ny, grid.nx)
-    model = _model(estimate, shape)
+    model = _model(estimate, shape, window.step / timedelta(hours=1))
     with h5netcdf.File(path, "w") as file:
         file.attrs.update(
             {
                 "Conventions": cf.CONVENTIONS,
                 "title": label.heading,
                 "institution": label.publisher,
-                "gridveil_format": np.int32(FORMAT),
+                "gridveil_format": np.int32(FORMAT if isinstance(model, Draws) else 1),
                 "epsilon": np.float64(label.privacy.epsilon),
                 "comment": wording.QUADRATURE,
             }
@@ -52,11 +55,11 @@ def write_netcdf(path: Path, *, grid: Grid, window: Window, estimate: Estimate, 
         group.dimensions = {name: size + 1 for name, size in zip(EDGES, shape, strict=True)}
         chunks = _chunks(PREFIX_CHUNK, tuple(size + 1 for size in shape))
         prefix = group.create_variable("prefix_sums", EDGES, np.float64, chunks=chunks, **COMPRESSED)
-        _write_cube(_create_cube(file, shape, grid), prefix, estimate.values, model)
+        _write_cube(_create_cube(file, shape, grid, truth=isinstance(model, Draws)), prefix, estimate.values, model)
         _write_model(group, model)
 
 
-def _model(estimate: Estimate, shape: Shape) -> Parts | Spread | Factors:
+def _model(estimate: Estimate, shape: Shape, hours: float) -> Model:
     """Check that an estimate fits the cube, and return its error model."""
     if estimate.values.shape != shape[::-1]:
         msg = f"an estimate of shape {estimate.values.shape} does not fit a cube of {shape[::-1]} (x, y, t)"
@@ -65,12 +68,14 @@ def _model(estimate: Estimate, shape: Shape) -> Parts | Spread | Factors:
         msg = "an estimate has values that are not finite; this is a fault of its mechanism"
         raise UsageError(msg)
     errors = estimate.errors
+    if isinstance(errors, Posterior):
+        return Draws.of(errors, shape, hours)
     if isinstance(errors, NoisyParts):
         return Parts.of(errors, shape)
     return Spread.of(errors, shape) if isinstance(errors, Replicates) else Factors.of(errors, shape)
 
 
-def _create_cube(file: Stored, shape: Shape, grid: Grid) -> tuple[Stored, Stored]:
+def _create_cube(file: Stored, shape: Shape, grid: Grid, *, truth: bool) -> tuple[Stored, Stored]:
     """Create the variables that maps and tables are made of."""
     values, errors = (
         file.create_variable(name, AXES, np.float32, chunks=_chunks(CHUNK, shape), **COMPRESSED)
@@ -84,7 +89,9 @@ def _create_cube(file: Stored, shape: Shape, grid: Grid) -> tuple[Stored, Stored
             "comment": wording.NEGATIVE,
         }
     )
-    errors.attrs["long_name"] = "standard error of consumption due to the noise"
+    errors.attrs["long_name"] = (
+        "standard error of consumption" if truth else "standard error of consumption due to the noise"
+    )
     for variable in (values, errors):
         variable.attrs["units"] = UNITS
         if grid.crs != "local":
@@ -109,8 +116,11 @@ def _write_cube(cube: tuple[Stored, Stored], prefix: Stored, watt_hours: Floats,
         before = sums[-1:]
 
 
-def _write_model(group: Stored, model: Parts | Spread | Factors) -> None:
+def _write_model(group: Stored, model: Model) -> None:
     """Write the error model; an axis along which an array does not vary has a dimension of size 1."""
+    if isinstance(model, Draws):
+        _write_draws(group, model)
+        return
     if isinstance(model, Spread):
         group.attrs["error_model"] = "replicates"
         group.dimensions["replicate"] = len(model.time)
@@ -134,6 +144,20 @@ def _write_model(group: Stored, model: Parts | Spread | Factors) -> None:
         _store(group, "part_labels", _axes(model.labels), model.labels, "1")
     _store(group, "part_scales", ("part",) if model.scales.ndim == 1 else _axes(model.scales), model.scales, UNITS)
     _store(group, "part_shares", _axes(model.shares), model.shares, "1")
+
+
+def _write_draws(group: Stored, model: Draws) -> None:
+    """Write draws of what may be true, and the public numbers of households' behaviour."""
+    group.attrs["error_model"] = "posterior"
+    terms = {"strength": "1", "hours": "h", "period": "h"}
+    stored = (model.behaviour.strengths, model.behaviour.hours, model.behaviour.periods)
+    group.dimensions.update({"draw": len(model.size), "region": model.time.shape[1], "term": len(stored[0])})
+    _store(group, "draw_space", ("draw", "y", "x"), model.space, UNITS)
+    _store(group, "draw_region", ("y", "x"), model.region.astype(np.int32), "1")
+    _store(group, "draw_time", ("draw", "region", "time"), model.time, "1")
+    _store(group, "draw_size", ("draw",), model.size, UNITS)
+    for (name, units), numbers in zip(terms.items(), stored, strict=True):
+        _store(group, f"behaviour_{name}", ("term",), np.array(numbers), units)
 
 
 def _axes(array: NDArray[Any]) -> tuple[str, ...]:

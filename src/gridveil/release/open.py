@@ -14,6 +14,7 @@ from gridveil.estimate import Floats
 from gridveil.release.error_model import ErrorModel
 from gridveil.release.files import LABEL, VALUES, load_label
 from gridveil.release.label import Label
+from gridveil.release.posterior import Draws
 from gridveil.release.prefix import StoredPrefix, box_sums
 from gridveil.release.read import Content, read_content, reading
 from gridveil.release.times import Instant, index_range, step_range
@@ -23,7 +24,7 @@ Range = tuple[int, int]
 
 @dataclass(frozen=True)
 class Answer:
-    """Consumption in kWh, the standard error of its noise, and the 95 % interval of the noise around it."""
+    """Consumption in kWh, its standard error, and its 95 % interval; of what is said by `Release.about_the_truth`."""
 
     value: float
     standard_error: float
@@ -52,6 +53,11 @@ class Release:
         self._prefix = StoredPrefix(content.prefix)
         self._errors: ErrorModel = content.errors
         self._path = Path(content.values.file.filename)
+
+    @property
+    def about_the_truth(self) -> bool:
+        """Whether error bars are about the consumption itself, or only about the noise: see docs/release-format.md."""
+        return isinstance(self._errors, Draws)
 
     def values(self) -> NDArray[np.float32]:
         """Return all values, kWh, axes (x, y, t)."""
@@ -88,11 +94,11 @@ class Release:
         """Return the consumption of many ranges with error bars; columns as in `values_of`."""
         value = self.values_of(ranges)
         with reading(self._path):
-            error, width = self._errors.errors_of(self._checked(ranges))
-            if not np.isfinite([value, error, width]).all():
+            error, low, high = self._errors.bars(self._checked(ranges), value)
+            if not np.isfinite([value, error, low, high]).all():
                 msg = "it has numbers that are not finite"
                 raise ValueError(msg)
-        return Answers(value, error, value - width, value + width)
+        return Answers(value, error, low, high)
 
     def _checked(self, ranges: ArrayLike) -> NDArray[np.int64]:
         table = np.asarray(ranges)

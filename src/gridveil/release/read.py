@@ -6,22 +6,26 @@ import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import timedelta
 from pathlib import Path
 
 import h5py
 import numpy as np
 
-from gridveil.errors import InputError
+from gridveil.errors import InputError, UsageError
+from gridveil.estimate import Behaviour
 from gridveil.release import cf
 from gridveil.release.error_model import FEWEST_REPLICATES, ErrorModel, Parts, Shape, Spread
 from gridveil.release.files import FORMAT, GROUP, Stored
 from gridveil.release.label import Label
 from gridveil.release.linear_noise import Factors
+from gridveil.release.posterior import Draws
 
 MOST_CELLS = 2**34
 LARGEST_CHUNK = 2**26
 HELD_BYTES = 2**25
 MOST_PARTS = 2**27
+MOST_TERMS = 64
 MOST_REPLICATE_BYTES = 2**31
 MOST_FACTOR_BYTES = 2**31
 
@@ -55,7 +59,7 @@ def read_content(path: Path, label: Label) -> Content:
         return Content(
             values=_dataset(file, "consumption", shape),
             prefix=_dataset(file, f"{GROUP}/prefix_sums", tuple(size + 1 for size in shape)),
-            errors=_error_model(file, shape),
+            errors=_error_model(file, shape, label.window.window().step / timedelta(hours=1)),
         )
 
 
@@ -83,9 +87,11 @@ def _check_axes(file: Stored, label: Label, shape: Shape) -> None:
             raise ValueError(msg)
 
 
-def _error_model(file: Stored, shape: Shape) -> ErrorModel:
+def _error_model(file: Stored, shape: Shape, hours: float) -> ErrorModel:
     group = file[GROUP]
     kind = group.attrs["error_model"]
+    if kind == "posterior":
+        return _draws(group, shape, hours)
     if kind == "replicates":
         count = group["replicate_time"].shape[0]
         if count < FEWEST_REPLICATES:
@@ -108,6 +114,34 @@ def _error_model(file: Stored, shape: Shape) -> ErrorModel:
     labels = _held(_broadcastable(group, "part_labels", shape))
     parts = min(group["part_scales"].shape[0], MOST_PARTS)
     return Parts(labels, _dataset(group, "part_scales", (parts,))[()], shares)
+
+
+def _draws(group: Stored, shape: Shape, hours: float) -> Draws:
+    """Read draws of what may be true, with the numbers of households' behaviour."""
+    steps, *cells = shape
+    count, regions = group["draw_time"].shape[:2]
+    space = _dataset(group, "draw_space", (count, *cells))
+    time = _dataset(group, "draw_time", (count, regions, steps))
+    if space.nbytes + time.nbytes > MOST_REPLICATE_BYTES:
+        msg = f"{count} draws for {regions} regions are more than any release has"
+        raise ValueError(msg)
+    terms = (min(group["behaviour_hours"].shape[0], MOST_TERMS),)
+    behaviour = Behaviour(
+        *(tuple(_dataset(group, f"behaviour_{name}", terms)[()].tolist()) for name in ("strength", "hours", "period"))
+    )
+    draws = Draws(
+        space[()].astype(np.float32),
+        _dataset(group, "draw_region", tuple(cells))[()].astype(np.int64),
+        time[()].astype(np.float32),
+        _dataset(group, "draw_size", (count,))[()].astype(np.float32),
+        behaviour,
+        hours,
+    )
+    try:
+        draws.check()
+    except UsageError as error:
+        raise ValueError(str(error)) from error
+    return draws
 
 
 def _factors(group: Stored, shape: Shape) -> Factors:

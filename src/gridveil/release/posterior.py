@@ -1,0 +1,198 @@
+"""The error model of draws of what may be true; see `gridveil.estimate.Posterior`.
+
+The use in a box is a mixture over draws `r`, each with the mean `sum_k S_rk T_rk` over regions `k` (`S` the energy of
+the box's cells in the region, `T` the part of the region's profile in the period) and the variance `sum_k Q_rk v_k`:
+`v` of the behaviour of one household, and `Q` the sum of squares of the households' totals, which nobody measured. With
+households of the mean square over mean `size` it is about `size * S`, and of a lonely one `S^2`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gridveil.errors import UsageError
+from gridveil.estimate import Behaviour, Floats, Ints, Posterior
+from gridveil.release.behaviour import half_variances, variances
+from gridveil.release.error_model import FEWEST_REPLICATES, WH_PER_KWH, Shape
+from gridveil.release.mixture import ends, points, scores
+from gridveil.release.prefix import prefix_sums
+
+Stored32 = NDArray[np.float32]
+
+MOST_NUMBERS = 2**23  # in the draws of space: 200 draws up to 200 x 200 cells, 128 on 256 x 256
+FEWEST_DRAWS = 32
+KEPT_BITS = 12  # of the 23 that a float32 has after the comma: draws are no exact numbers, and they compress
+NOTHING = 1e-3  # kWh; prefix sums of nothing are not exactly 0
+LONELY = 1.3  # a household strays further, relative to its use, the less it uses; Behaviour is of the average kWh
+BATCH_NUMBERS = 2**20
+
+# Where nearly all draws say that nothing is there, what would be there is one household: lognormal, with a standard
+# deviation of its logarithm of 0.8, so that its 97.5 % quantile is so many times its mean square over mean.
+ONE_HOUSEHOLD = 1.8
+ENOUGH = 20  # draws with something in them
+
+
+@dataclass(frozen=True)
+class Draws:
+    """A `Posterior` in kWh, file axes: space (draw, y, x), region (y, x), time (draw, region, time), size (draw)."""
+
+    space: Stored32
+    region: Ints
+    time: Stored32
+    size: Stored32
+    behaviour: Behaviour
+    hours: float
+
+    @classmethod
+    def of(cls, errors: Posterior, shape: Shape, hours: float) -> Draws:
+        """Take over a mechanism's draws, no more than a release has room for, and rounded as they are stored."""
+        steps, ny, nx = shape
+        count, regions = errors.time.shape[:2]
+        shapes = (errors.space.shape, errors.region.shape, errors.time.shape, errors.size.shape)
+        if shapes != ((count, nx, ny), (nx, ny), (count, regions, steps), (count,)):
+            msg = f"draws of shapes {shapes} do not fit a cube of {(nx, ny, steps)}"
+            raise UsageError(msg)
+        most = max(FEWEST_DRAWS, MOST_NUMBERS // (nx * ny))
+        some = np.linspace(0, count - 1, min(count, most)).round().astype(int)
+        draws = cls(
+            rounded(errors.space[some].transpose(0, 2, 1) / WH_PER_KWH),
+            np.ascontiguousarray(errors.region.T),
+            rounded(errors.time[some]),
+            rounded(errors.size[some] / WH_PER_KWH),
+            errors.behaviour,
+            hours,
+        )
+        draws.check()
+        return draws
+
+    def check(self) -> None:
+        """Refuse numbers that make no sense, whoever wrote them."""
+        numbers = (self.space, self.time, self.size)
+        if len(self.size) < FEWEST_REPLICATES:
+            msg = f"{len(self.size)} draws make no error bar"
+            raise UsageError(msg)
+        if not all(np.isfinite(some).all() and (some >= 0).all() for some in numbers):
+            msg = "draws of what may be true are negative or not finite"
+            raise UsageError(msg)
+        if self.region.min() < 0 or self.region.max() >= self.time.shape[1]:
+            msg = f"regions from {self.region.min()} to {self.region.max()} for {self.time.shape[1]} profiles"
+            raise UsageError(msg)
+        terms = np.array([self.behaviour.strengths, self.behaviour.hours, self.behaviour.periods])
+        if not (np.isfinite(terms[:2]).all() and (terms[0] >= 0).all() and (terms[1:] > 0).all() and self.hours > 0):
+            msg = "a behaviour of households that makes no sense"
+            raise UsageError(msg)
+
+    def cell_errors(self, steps: slice, shape: Shape) -> Floats:
+        """Return the standard error of every cell in some steps."""
+        count = len(self.size)
+        result = np.empty((len(range(*steps.indices(shape[0]))), *shape[1:]))
+        for region in np.unique(self.region):
+            inside = self.region == region
+            cells, time = self.space[:, inside].astype(np.float64), self.time[:, region, steps].astype(np.float64)
+            mean = time.T @ cells / count
+            spread = (time.T**2 @ cells**2 - count * mean**2) / (count - 1)
+            own = np.outer(self._single[region, steps], self._squares(cells).mean(axis=0))
+            result[:, inside] = np.sqrt(np.maximum(spread, 0.0) + own)
+        return result
+
+    def bars(self, ranges: NDArray[np.int64], values: Floats) -> tuple[Floats, Floats, Floats]:
+        """Return standard error, lower and upper end of each range query's 95 % interval, values inside."""
+        most = max(1, BATCH_NUMBERS // (self._scores.size + 8 * self.time.shape[1] * len(self.size)))
+        batches = np.array_split(ranges, -(-len(ranges) // most)) if len(ranges) else [ranges]
+        error, low, high = (np.concatenate(column) for column in zip(*map(self._bars, batches), strict=True))
+        return error, np.minimum(low, np.maximum(values, 0.0)), np.maximum(high, values)
+
+    def _bars(self, ranges: NDArray[np.int64]) -> tuple[Floats, Floats, Floats]:
+        space, time = self._space_of(ranges), self._time_of(ranges[:, 4:])
+        mean = (space * time).sum(axis=1)
+        there = space.sum(axis=1)
+        shares = time.mean(axis=2)
+        own = np.stack([variances(self._half, ranges[:, 4:], share) for share in shares.T], axis=1)
+        # The squares of the box are shared out among its regions as its energy is.
+        variance = np.minimum(self.size, LONELY * there) * np.einsum("qkr,qk->qr", space, own)
+        error = np.sqrt(mean.var(axis=1, ddof=1) + variance.mean(axis=1))
+        full = there > NOTHING
+        low, high = ends(points(mean, variance, self._scores), 1 - full.mean(axis=1), len(self.size))
+        if not full.all():
+            several = np.minimum(full.sum(axis=1) / ENOUGH, 1.0)
+            one = self.size.mean() * ONE_HOUSEHOLD * (shares.mean(axis=1) + 2 * np.sqrt(own.mean(axis=1)))
+            high = np.where(several < 1, several * high + (1 - several) * one, high)
+        return error, low, high
+
+    def _squares(self, energy: Floats) -> Floats:
+        """Return about the sum of squares of the totals of households that use some energy together (draw, ...)."""
+        size = self.size.reshape(-1, *[1] * (energy.ndim - 1))
+        return np.asarray(energy * np.minimum(size, LONELY * energy))
+
+    @cached_property
+    def _scores(self) -> Floats:
+        return scores(len(self.size))
+
+    @cached_property
+    def _half(self) -> Floats:
+        return half_variances(self.behaviour, self.time.shape[2], self.hours)
+
+    @cached_property
+    def _single(self) -> Floats:
+        """The variance of every single step (region, step)."""
+        first = np.arange(self.time.shape[2])
+        periods = np.stack([first, first + 1], axis=1)
+        return np.stack([variances(self._half, periods, profile) for profile in self.time.mean(axis=0, dtype=float)])
+
+    @cached_property
+    def _time_sums(self) -> Floats:
+        """Prefix sums of profiles (edge, region, draw)."""
+        return prefix_sums(self.time.astype(np.float64).transpose(2, 1, 0), axes=(0,))
+
+    def _time_of(self, periods: NDArray[np.int64]) -> Floats:
+        """Return the part of each profile that lies in each period (query, region, draw)."""
+        return np.asarray(self._time_sums[periods[:, 1]] - self._time_sums[periods[:, 0]])
+
+    @cached_property
+    def _space_sums(self) -> tuple[Floats, Ints]:
+        """Prefix sums of each region inside its own bounding box, one after the other (point, draw), and the boxes.
+
+        A box has the columns y0, y1, x0, x1 and the place of its first point. Regions are mostly blocks, so this takes
+        no more room than the draws do.
+        """
+        sums, boxes, place = [], [], 0
+        for region in range(self.time.shape[1]):
+            inside = self.region == region
+            rows, columns = np.flatnonzero(inside.any(axis=1)), np.flatnonzero(inside.any(axis=0))
+            if len(rows) == 0:
+                boxes.append([0, 0, 0, 0, 0])
+                continue
+            box = (slice(rows[0], rows[-1] + 1), slice(columns[0], columns[-1] + 1))
+            own = np.where(inside[box], self.space[:, *box], 0.0).astype(np.float64)
+            sums.append(prefix_sums(own.transpose(1, 2, 0), axes=(0, 1)).reshape(-1, len(self.size)))
+            boxes.append([rows[0], rows[-1] + 1, columns[0], columns[-1] + 1, place])
+            place += len(sums[-1])
+        return np.concatenate(sums), np.array(boxes)
+
+    def _space_of(self, ranges: NDArray[np.int64]) -> Floats:
+        """Return the energy of each box in each region (query, region, draw)."""
+        sums, boxes = self._space_sums
+        y0, y1, x0, x1, place = boxes.T
+        width = x1 - x0 + 1
+        left, right, bottom, top = (
+            np.clip(ranges[:, [column]], start, stop) - start
+            for column, start, stop in ((0, x0, x1), (1, x0, x1), (2, y0, y1), (3, y0, y1))
+        )
+        corners = [sums[place + row * width + column] for row in (bottom, top) for column in (left, right)]
+        return np.asarray(corners[3] - corners[2] - corners[1] + corners[0])
+
+
+def rounded(numbers: Floats) -> Stored32:
+    """Return numbers as float32 with few digits: 1e-4 off, and they compress to half.
+
+    >>> rounded(np.array([1.0, 1 / 3])).tolist()
+    [1.0, 0.33331298828125]
+    """
+    bits = np.ascontiguousarray(numbers, dtype=np.float32).view(np.uint32)
+    dropped = 23 - KEPT_BITS
+    half = np.uint32(1 << (dropped - 1))
+    return ((bits + half) >> np.uint32(dropped) << np.uint32(dropped)).view(np.float32)

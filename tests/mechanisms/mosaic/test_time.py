@@ -34,10 +34,9 @@ def check(got: TimeEstimate, steps: int, draws: int) -> None:
         np.testing.assert_allclose(each.sum(axis=-1), 1.0, rtol=1e-9)
 
 
-@pytest.mark.parametrize("minutes", [15, 30, 60, 420, 1440])
-@pytest.mark.parametrize("steps", [1, 2, 24, 130])
-@pytest.mark.parametrize("scale", [1e-9, 1e3, 1e12])
-@pytest.mark.parametrize("level", [0.0, 5e4])
+@pytest.mark.parametrize("minutes", [15, 60, 420, 1440])
+@pytest.mark.parametrize("steps", [1, 2, 50])
+@pytest.mark.parametrize(("scale", "level"), [(1e-9, 5e4), (1e3, 5e4), (1e12, 5e4), (1e-9, 0.0), (1e3, 0.0)])
 def test_every_window_gets_a_profile(minutes: int, steps: int, scale: float, level: float) -> None:
     window = Window(START, timedelta(minutes=minutes), steps)
     truth = np.full(steps, level)

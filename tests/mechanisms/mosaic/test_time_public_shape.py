@@ -10,7 +10,7 @@ import pytest
 
 from gridveil.cube import Window
 from gridveil.errors import InputError
-from gridveil.mechanisms.mosaic.public_shape import PublicShape, public_shape
+from gridveil.mechanisms.mosaic.public_shape import PublicShape, public_shape, read_shape
 
 MONDAY = datetime(2013, 1, 14, tzinfo=UTC)
 WEEKDAY = np.arange(24) + 1.0
@@ -57,12 +57,17 @@ def test_hours_are_those_of_the_named_clock(shape: PublicShape) -> None:
 
 
 def test_a_file_is_read(tmp_path: Path) -> None:
-    np.testing.assert_allclose(public_shape(write(tmp_path, both(WEEKDAY))).hourly, [WEEKDAY, WEEKDAY])
+    np.testing.assert_allclose(read_shape(write(tmp_path, both(WEEKDAY))).hourly, [WEEKDAY, WEEKDAY])
+
+
+def test_a_file_gives_the_shape_of_a_window(tmp_path: Path) -> None:
+    shape = public_shape(write(tmp_path, both(WEEKDAY)), Window(MONDAY, timedelta(hours=1), 24))
+    np.testing.assert_allclose(shape, WEEKDAY / WEEKDAY.sum())
 
 
 def test_a_file_without_kinds_of_day_holds_for_all(tmp_path: Path) -> None:
     file = write(tmp_path, [f"{hour},{WEEKDAY[hour]}" for hour in range(24)], "hour,use")
-    np.testing.assert_allclose(public_shape(file).hourly, [WEEKDAY, WEEKDAY])
+    np.testing.assert_allclose(read_shape(file).hourly, [WEEKDAY, WEEKDAY])
 
 
 @pytest.mark.parametrize(
@@ -81,10 +86,10 @@ def test_a_file_without_kinds_of_day_holds_for_all(tmp_path: Path) -> None:
 )
 def test_what_is_wrong_is_said(tmp_path: Path, rows: list[str], header: str, says: str) -> None:
     with pytest.raises(InputError, match=says) as caught:
-        public_shape(write(tmp_path, rows, header))
+        read_shape(write(tmp_path, rows, header))
     assert "one row for every hour of the day" in str(caught.value)
 
 
 def test_a_missing_file_is_said(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="cannot be read"):
-        public_shape(tmp_path / "none.csv")
+        read_shape(tmp_path / "none.csv")

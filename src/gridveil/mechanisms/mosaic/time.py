@@ -8,9 +8,16 @@ import numpy as np
 
 from gridveil.cube import Window
 from gridveil.estimate import Floats, Ints
-from gridveil.mechanisms.mosaic.calendar_prior import SPREADS, Calendar, Kernels
+from gridveil.mechanisms.mosaic.calendar_prior import SPREADS, CalendarPrior, Spread, SummedPrior, grouped
+from gridveil.mechanisms.mosaic.laplace_sites import laplace_sites
 from gridveil.mechanisms.simplex import project
 from gridveil.privacy.measure import Measurement
+
+LARGEST = 1_200
+"""More sums than this are fitted a block at a time: time grows with the third power."""
+BLOCK = 480
+UNLIKELY = 0.01
+"""Spreads that hold less of the belief than this are left out."""
 
 
 @dataclass(frozen=True)
@@ -19,6 +26,21 @@ class TimeEstimate:
 
     profile: Floats
     draws: Floats
+
+
+@dataclass(frozen=True)
+class _Sums:
+    """Noisy sums of runs and of the whole (the last), relative to a level: as departures from what is expected."""
+
+    runs: Ints
+    shape: Floats
+    gaps: Floats
+    scales: Floats
+    laplace: Floats
+
+
+Belief = list[tuple[float, Spread]]
+"""Spreads with the part of the belief in each; the parts sum to 1."""
 
 
 def estimate_time(
@@ -36,36 +58,121 @@ def estimate_time(
     runs: which of the noisy sums a step is part of.
     total, total_sd: of the same bounded consumption, measured elsewhere, Wh.
     shape: what the profile is believed to look like beforehand; flat if `None`.
+    draws, seed: how many draws, and the public seed of their randomness.
     """
-    steps = window.steps
-    shape = np.full(steps, 1 / steps) if shape is None else shape / shape.sum()
-    values, variances = noisy.values.astype(np.float64), 2 * noisy.scales**2
+    random = np.random.default_rng(seed)
+    shaped = shape is not None
+    shape = np.full(window.steps, 1 / window.steps) if shape is None else shape / shape.sum()
+    scales = np.maximum(noisy.scales, 0.3)  # no number is known better than to the Wh
+    laplace = noisy.staircase is None
+    weights = 1 / np.array([max(total_sd, 1.0) ** 2, 2 * (scales**2).sum()])
     # The level of the whole: both measurements of it, weighted by how little noise each has; and never so low that
     # relative noise would lose its meaning.
-    weights = 1 / np.array([max(total_sd, 1.0) ** 2, max(variances.sum(), 1.0)])
-    level = float(max(weights @ [total, values.sum()] / weights.sum(), weights.sum() ** -0.5))
-    summing = np.zeros((len(values) + 1, steps))
-    summing[runs, np.arange(steps)] = shape
-    summing[-1] = shape
-    gaps = np.append(values, total) / level - summing.sum(axis=1)
-    noise = np.append(variances, max(total_sd, 1.0) ** 2) / level**2
-    kernels = Kernels.of(Calendar.of(window))
-    fits = []
+    level = float(max(weights @ [total, noisy.values.sum()] / weights.sum(), weights.sum() ** -0.5))
+    if len(scales) <= LARGEST:
+        sums = _Sums(
+            runs,
+            shape,
+            np.append(noisy.values / level - np.bincount(runs, shape), total / level - 1),
+            np.append(scales, max(total_sd, 1.0) / 2**0.5) / level,
+            np.append(np.full(len(scales), float(laplace)), 0.0),
+        )
+        prior = CalendarPrior.of(window)
+        parts = _parts(prior, sums, _belief(prior.between(runs, shape), sums, shaped=shaped), draws, random)
+    else:
+        parts = _block_by_block(window, runs, noisy.values / level, scales / level, shape, draws, random, shaped=shaped)
+    return TimeEstimate(_profile(parts[0]), _profile(parts[1:]))
+
+
+def _belief(prior: SummedPrior, sums: _Sums, *, shaped: bool) -> Belief:
+    """Return how likely each spread is: by its prior and by how well it explains the sums, noise taken as Gaussian.
+
+    The Laplace sites of one spread would explain away what another spread explains, so they are not used for this.
+    """
+    count = len(sums.gaps)
+    bordered = np.zeros((count + 1, count + 1))
+    bordered[-1, :-1] = bordered[:-1, -1] = sums.gaps
+    noise = 2 * sums.scales**2
+    bordered[-1, -1] = 1 + (sums.gaps**2 / noise).sum()
+    evidence = []
     for spread in SPREADS:
-        covariance = kernels.covariance(spread) + 1.0
-        towards = summing @ covariance
-        lower = np.linalg.cholesky(towards @ summing.T + np.diag(noise + 1e-12))
-        white = np.linalg.solve(lower, gaps)
-        evidence = -0.5 * white @ white - np.log(np.diag(lower)).sum() + spread.log_prior()
-        fits.append((evidence, spread, lower, white, towards))
-    evidence, spread, lower, white, towards = max(fits, key=lambda f: f[0])
-    back = np.linalg.solve(lower, towards)
-    departure = back.T @ white
-    covariance = kernels.covariance(spread) + 1.0 - back.T @ back
-    random = np.random.default_rng(seed)
-    root = np.linalg.cholesky(covariance + 1e-9 * np.eye(steps))
-    drawn = departure + random.standard_normal((draws, steps)) @ root.T
-    return TimeEstimate(_profile(shape * (1 + departure)), _profile(shape * (1 + drawn)))
+        bordered[:-1, :-1] = _with_total(prior.covariance(spread))
+        bordered[np.arange(count), np.arange(count)] += noise
+        root = np.linalg.cholesky(bordered)  # its last row is the gaps, made white
+        fit = -0.5 * root[-1, :-1] @ root[-1, :-1] - np.log(np.diag(root)[:-1]).sum()
+        evidence.append(fit + spread.log_prior(shaped=shaped))
+    odds = np.exp(np.array(evidence) - max(evidence))
+    odds[odds < UNLIKELY * odds.sum()] = 0.0
+    return [(float(part), spread) for part, spread in zip(odds / odds.sum(), SPREADS, strict=True) if part]
+
+
+def _parts(prior: CalendarPrior, sums: _Sums, belief: Belief, draws: int, random: np.random.Generator) -> Floats:
+    """Return the expected part of every step, and below it draws of the parts (1 + r, t)."""
+    summed = prior.between(sums.runs, sums.shape)
+    covariances = [_with_total(summed.covariance(spread)) for _, spread in belief]
+    mixed = np.add.reduce([part * each for (part, _), each in zip(belief, covariances, strict=True)])
+    values, variances = sums.gaps, 2 * sums.scales**2
+    if sums.laplace.any():
+        values, variances = laplace_sites(mixed, sums.gaps, sums.scales, sums.laplace)
+    counts = random.multinomial(draws, [part for part, _ in belief])
+    expected, drawn = np.zeros(len(sums.shape)), []
+    for (part, spread), covariance, count in zip(belief, covariances, counts, strict=True):
+        # A draw of the posterior is a draw of the prior, moved as a noisy measurement of it differs from ours. The
+        # first column is not a draw: it starts from the prior's mean and is measured without noise.
+        start = prior.draw(spread, count + 1, random)
+        noise = np.sqrt(variances)[:, None] * random.standard_normal((len(values), count + 1))
+        start[:, 0], noise[:, 0] = 0.0, 0.0
+        pretended = grouped(sums.runs, sums.shape[:, None] * start)
+        missing = values[:, None] - noise - np.vstack([pretended, pretended.sum(axis=0)])
+        solved = np.linalg.solve(covariance + np.diag(variances), missing)
+        moved = start + prior.apply(spread, sums.shape[:, None] * (solved[:-1] + solved[-1])[sums.runs])
+        expected += part * moved[:, 0]
+        drawn.append(moved[:, 1:])
+    departures = np.hstack([expected[:, None], *drawn])
+    random.shuffle(departures[:, 1:], axis=1)
+    return np.asarray((sums.shape[:, None] * (1 + departures)).T)
+
+
+def _with_total(covariance: Floats) -> Floats:
+    """Return a covariance of numbers with their sum as one more."""
+    rows = np.vstack([covariance, covariance.sum(axis=0)])
+    return np.hstack([rows, rows.sum(axis=1, keepdims=True)])
+
+
+def _block_by_block(
+    window: Window,
+    runs: Ints,
+    values: Floats,
+    scales: Floats,
+    shape: Floats,
+    draws: int,
+    random: np.random.Generator,
+    *,
+    shaped: bool,
+) -> Floats:
+    """Return what `_parts` does where so much was measured that blocks of steps need not learn from each other.
+
+    A step of a longer run is taken for measured by itself: by its part of the run, with its part of the variance.
+    """
+    within = shape / np.bincount(runs, shape)[runs]
+    values, scales = values[runs] * within, scales[runs] * np.sqrt(within)
+    blocks = np.array_split(np.arange(window.steps), -(-window.steps // BLOCK))
+    fits = []
+    for block in blocks:
+        part = Window(window.start + int(block[0]) * window.step, window.step, len(block))
+        whole = max(float(values[block].sum()), float(np.sqrt(2 * (scales[block] ** 2).sum())))
+        expected = shape[block] / shape[block].sum()
+        sums = _Sums(
+            np.arange(len(block)),
+            expected,
+            np.append(values[block] / whole - expected, 0.0),
+            np.append(scales[block] / whole, 10.0),  # nothing else is known of a block's sum
+            np.zeros(len(block) + 1),
+        )
+        fits.append((CalendarPrior.of(part), sums, whole))
+    prior, sums, _ = fits[len(fits) // 2]
+    belief = _belief(prior.between(sums.runs, sums.shape), sums, shaped=shaped)
+    return np.hstack([whole * _parts(prior, sums, belief, draws, random) for prior, sums, whole in fits])
 
 
 def _profile(parts: Floats) -> Floats:

@@ -38,7 +38,7 @@ def points(mean: Floats, variance: Floats, score: Floats) -> Floats:
     """
     square = variance / np.maximum(mean, 1e-30) ** 2 / 9
     root = 1 - square[..., None] + np.sqrt(square)[..., None] * score
-    return np.asarray((mean[..., None] * np.maximum(root, 0.0) ** 3).reshape(*mean.shape[:-1], -1))
+    return np.asarray((mean[..., None] * np.maximum(root, 0.0) ** 3).reshape(*mean.shape[:-1], score.size))
 
 
 def ends(some: Floats, empty: Floats, draws: int) -> tuple[Floats, Floats]:

@@ -3,7 +3,9 @@
 The use in a box is a mixture over draws `r`, each with the mean `sum_k S_rk T_rk` over regions `k` (`S` the energy of
 the box's cells in the region, `T` the part of the region's profile in the period) and the variance `sum_k Q_rk v_k`:
 `v` of the behaviour of one household, and `Q` the sum of squares of the households' totals, which nobody measured. With
-households of the mean square over mean `size` it is about `size * S`, and of a lonely one `S^2`.
+households of the mean square over mean `size` it is about `size * S`, and of a lonely one `S^2`. A profile is that of
+all the region's households together, so what strays in one part of a region is missed in the rest: `Q` is multiplied
+with the part of the region's energy that lies outside the box.
 """
 
 from __future__ import annotations
@@ -95,7 +97,9 @@ class Draws:
             cells, time = self.space[:, inside].astype(np.float64), self.time[:, region, steps].astype(np.float64)
             mean = time.T @ cells / count
             spread = (time.T**2 @ cells**2 - count * mean**2) / (count - 1)
-            own = np.outer(self._single[region, steps], self._squares(cells).mean(axis=0))
+            elsewhere = 1 - cells / np.maximum(cells.sum(axis=1, keepdims=True), NOTHING)
+            squares = cells * elsewhere * np.minimum(self.size[:, None], LONELY * cells)
+            own = np.outer(self._single[region, steps], squares.mean(axis=0))
             result[:, inside] = np.sqrt(np.maximum(spread, 0.0) + own)
         return result
 
@@ -113,7 +117,8 @@ class Draws:
         shares = time.mean(axis=2)
         own = np.stack([variances(self._half, ranges[:, 4:], share) for share in shares.T], axis=1)
         # The squares of the box are shared out among its regions as its energy is.
-        variance = np.minimum(self.size, LONELY * there) * np.einsum("qkr,qk->qr", space, own)
+        elsewhere = np.maximum(1 - space / self._region_totals, 0.0)
+        variance = np.minimum(self.size, LONELY * there) * np.einsum("qkr,qkr,qk->qr", space, elsewhere, own)
         error = np.sqrt(mean.var(axis=1, ddof=1) + variance.mean(axis=1))
         full = there > NOTHING
         low, high = ends(points(mean, variance, self._scores), 1 - full.mean(axis=1), len(self.size))
@@ -123,14 +128,15 @@ class Draws:
             high = np.where(several < 1, several * high + (1 - several) * one, high)
         return error, low, high
 
-    def _squares(self, energy: Floats) -> Floats:
-        """Return about the sum of squares of the totals of households that use some energy together (draw, ...)."""
-        size = self.size.reshape(-1, *[1] * (energy.ndim - 1))
-        return np.asarray(energy * np.minimum(size, LONELY * energy))
-
     @cached_property
     def _scores(self) -> Floats:
         return scores(len(self.size))
+
+    @cached_property
+    def _region_totals(self) -> Floats:
+        """The energy of each region (region, draw)."""
+        _, ny, nx = self.space.shape
+        return np.asarray(np.maximum(self._space_of(np.array([[0, nx, 0, ny]]))[0], NOTHING))
 
     @cached_property
     def _half(self) -> Floats:

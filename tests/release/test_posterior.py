@@ -73,7 +73,7 @@ def test_the_variance_of_a_period_equals_sums_of_the_covariance(hours: float) ->
         weights = np.repeat((np.arange(steps) >= first) & (np.arange(steps) < last), fine).astype(float)
         share = profile[first:last].sum()
         weights -= share
-        got = variances(half, np.array([[first, last]]), np.array([share])).item()
+        got = variances(half, np.array([[first, last]]), np.array([[share]])).item()
         assert got == pytest.approx(weights @ between @ weights, rel=2e-3, abs=1e-12)
 
 
@@ -95,7 +95,7 @@ def test_standard_errors_equal_brute_force(release: Release, posterior: Posterio
         )  # (region, draw)
         part = profile[:, :, t0:t1].sum(axis=2).T
         mean = (inside * part).sum(axis=0)
-        own = np.stack([variances(half, np.array([[t0, t1]]), part[[k]].mean(axis=1)) for k in range(3)])
+        own = variances(half, np.array([[t0, t1]]), part.mean(axis=1)[None]).T
         lump = np.minimum(size, 1.3 * inside.sum(axis=0))
         variance = lump * (inside * (1 - inside / totals) * own).sum(axis=0)
         expected = np.sqrt(mean.var(ddof=1) + variance.mean()) / 1000
@@ -134,7 +134,7 @@ def test_intervals_hold_the_truth_if_the_model_is_right() -> None:
         profile = np.full((201, 1, steps), 1 / steps)
         true = draws[-1, 0, 0] * 6 / steps
         part = draws[-1, 0, 0] / draws[-1].sum()
-        own = variances(half, np.array([[6, 12]]), np.array([6 / steps])).item()
+        own = variances(half, np.array([[6, 12]]), np.array([[6 / steps]])).item()
         true += rng.normal(0, np.sqrt(0.1 * draws[-1, 0, 0] * (1 - part) * own))
         model = Draws(
             draws[:-1].transpose(0, 2, 1).astype(np.float32), np.zeros((1, 2), int), profile[:-1].astype(np.float32),

@@ -31,18 +31,17 @@ def half_variances(behaviour: Behaviour, steps: int, hours: float) -> Floats:
 
 
 def variances(half: Floats, periods: NDArray[np.int64], shares: Floats) -> Floats:
-    """Return the variance of `e(P)` for some periods (start, end in steps) that hold some shares of the profile.
+    """Return the variances of `e(P)` (period, profile), of periods (start, end in steps) with shares of some profiles.
 
     A process minus its own sum over the window, in proportion to the profile: `e(P) = Z(P) - share * Z(window)`, and
     covariances of integrals are sums of `g` of the distances between their ends.
 
     >>> half = half_variances(Behaviour((1.0,), (0.5,), (np.inf,)), steps=24, hours=1.0)
-    >>> whole, hour = variances(half, np.array([[0, 24], [3, 4]]), np.array([1.0, 1 / 24]))
-    >>> float(whole), bool(hour > 0)
-    (0.0, True)
+    >>> variances(half, np.array([[0, 24], [3, 4]]), np.array([[1.0], [1 / 24]])).round(5).tolist()
+    [[0.0], [0.00091]]
     """
     first, last = periods.T
     steps = len(half) - 1
-    own = 2 * half[last - first]
+    own = 2 * half[last - first][:, None]
     both = half[last] + half[steps - first] - half[first] - half[steps - last]
-    return np.asarray(np.maximum(own + 2 * shares * (shares * half[steps] - both), 0.0))
+    return np.asarray(np.maximum(own + 2 * shares * (shares * half[steps] - both[:, None]), 0.0))

@@ -115,7 +115,7 @@ class Draws:
         mean = (space * time).sum(axis=1)
         there = space.sum(axis=1)
         shares = time.mean(axis=2)
-        own = np.stack([variances(self._half, ranges[:, 4:], share) for share in shares.T], axis=1)
+        own = variances(self._half, ranges[:, 4:], shares)
         # The squares of the box are shared out among its regions as its energy is.
         elsewhere = np.maximum(1 - space / self._region_totals, 0.0)
         variance = np.minimum(self.size, LONELY * there) * np.einsum("qkr,qkr,qk->qr", space, elsewhere, own)
@@ -147,7 +147,7 @@ class Draws:
         """The variance of every single step (region, step)."""
         first = np.arange(self.time.shape[2])
         periods = np.stack([first, first + 1], axis=1)
-        return np.stack([variances(self._half, periods, profile) for profile in self.time.mean(axis=0, dtype=float)])
+        return variances(self._half, periods, self.time.mean(axis=0, dtype=np.float64).T).T
 
     @cached_property
     def _time_sums(self) -> Floats:

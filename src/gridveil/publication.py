@@ -16,11 +16,13 @@ from gridveil.ingest.ingest import ingest
 from gridveil.ingest.report import Report
 from gridveil.ingest.source import IngestedSource
 from gridveil.mechanisms.base import Mechanism, Progress, silent
+from gridveil.mechanisms.bounded import FACTOR, release_with_private_bound
 from gridveil.mechanisms.registry import make, train_steps
 from gridveil.privacy.bound import Bound
 from gridveil.privacy.budget import ACKNOWLEDGE_ABOVE, PureDP
 from gridveil.privacy.kernel import Kernel, Record
 from gridveil.privacy.noise import Noise
+from gridveil.release import wording
 from gridveil.release.label import (
     BoundFacts,
     GridFacts,
@@ -28,11 +30,12 @@ from gridveil.release.label import (
     MeasurementFacts,
     MechanismFacts,
     Privacy,
+    PrivateBoundFacts,
     WindowFacts,
     WindowName,
 )
 from gridveil.release.write import write_release
-from gridveil.spec import HOW_TO_CHOOSE, WH_PER_KWH, Spec, make_spec
+from gridveil.spec import HOW_TO_CHOOSE, STEP_BY_DEFAULT, WH_PER_KWH, Spec, make_spec
 
 LONGEST_NAME = 255
 """Bytes that a name of a file or folder may have."""
@@ -61,6 +64,7 @@ class Plan:
     def of(cls, spec: Spec) -> Plan:
         """Return the plan of a spec, or say what is missing."""
         spec.need("extent", "grid", "start", "steps")
+        spec.check_bound()
         window = spec.to_window()
         mechanism = make(spec.mechanism, spec.parameters)
         before = train_steps(mechanism)
@@ -89,7 +93,10 @@ def run(spec: Spec, *, progress: Progress = silent, noise: Noise | None = None, 
     source, report = plan.ingest()
     progress("read the tables", 1.0)
     kernel = Kernel(source, plan.window, budget=budget, bound=bound, noise=noise)
-    estimate = plan.mechanism.release(kernel.face(), progress)
+    if spec.private_bound:
+        estimate = release_with_private_bound(kernel, plan.mechanism, progress)
+    else:
+        estimate = plan.mechanism.release(kernel.face(), progress)
     label = make_label(plan, kernel, estimate, today or datetime.now(UTC).date())
     progress("write the release", 0.0)
     write_release(out, grid=plan.grid, window=plan.window, estimate=estimate, label=label)
@@ -135,27 +142,54 @@ def make_label(plan: Plan, kernel: Kernel, estimate: Estimate, today: date) -> L
         gridveil_version=version("gridveil"),
         private=kernel.private,
         privacy=Privacy(epsilon=float(kernel.budget.epsilon), epsilon_accounted=kernel.spent),
-        noise=f"exact discrete Laplace on integers, OpenDP {version('opendp')}" if kernel.private else "test noise",
-        bounds=_bounds(plan, kernel.records, spec.bound_origin),
+        noise=_noise(kernel),
+        bounds=_bounds(plan, kernel.records),
+        private_bound=private_bound_facts(kernel, estimate) if spec.private_bound else None,
         mechanism=MechanismFacts(
             name=spec.mechanism,
             parameters=asdict(plan.mechanism),  # type: ignore[call-overload]  # mechanisms are dataclasses
             details=estimate.details,
         ),
-        measurements=[
-            MeasurementFacts(kind=r.kind, labels=r.answers, epsilon=r.epsilon, window=_which(plan, r.window))
-            for r in kernel.records
-        ],
+        measurements=[_measurement(plan, record) for record in kernel.records],
         grid=GridFacts.of(plan.grid),
         window=WindowFacts.of(plan.window),
         training_window=WindowFacts.of(training) if training else None,
         choices=spec.choices,
+        not_covered=wording.not_covered(corrected=spec.private_bound),
     )
 
 
-def _bounds(plan: Plan, records: tuple[Record, ...], origin: str) -> list[BoundFacts]:
+def private_bound_facts(kernel: Kernel, estimate: Estimate) -> PrivateBoundFacts:
+    """Return what choosing the bounds privately cost, and what values were multiplied by for it."""
+    return PrivateBoundFacts(epsilon=_histogram_epsilon(kernel.records), correction=estimate.details.get(FACTOR))
+
+
+def _histogram_epsilon(records: tuple[Record, ...]) -> float:
+    return sum(record.epsilon for record in records if record.kind == "household_totals")
+
+
+def _noise(kernel: Kernel) -> str:
+    if not kernel.private:
+        return "test noise"
+    kinds = dict.fromkeys(wording.NOISES[record.noise] for record in kernel.records)
+    return f"exact discrete {' and '.join(kinds)} on integers, OpenDP {version('opendp')}"
+
+
+def _measurement(plan: Plan, record: Record) -> MeasurementFacts:
+    return MeasurementFacts(
+        kind=record.kind,
+        labels=record.answers,
+        epsilon=record.epsilon,
+        window=_which(plan, record.window),
+        noise=record.noise,
+        bound_kwh=None if record.bound is None else record.bound.window / WH_PER_KWH,
+    )
+
+
+def _bounds(plan: Plan, records: tuple[Record, ...]) -> list[BoundFacts]:
     pairs = ((record.window, record.bound) for record in records if record.bound is not None)
     used: dict[tuple[Window, Bound], None] = dict.fromkeys(pairs)
+    origin = _origin(plan.spec, _histogram_epsilon(records))
     return [
         BoundFacts(
             window=_which(plan, window),
@@ -166,6 +200,14 @@ def _bounds(plan: Plan, records: tuple[Record, ...], origin: str) -> list[BoundF
         )
         for window, bound in used
     ]
+
+
+def _origin(spec: Spec, histogram: float) -> str:
+    """Return where the bounds came from: stated, by default or chosen privately, the window's and the step's."""
+    step = spec.bound_origin if spec.bound_step is not None else STEP_BY_DEFAULT
+    if spec.private_bound:
+        return f"the window's {wording.chosen_privately(histogram)}; the step's: {step}"
+    return spec.bound_origin if spec.bound_step is not None else f"{spec.bound_origin}; the step's: {step}"
 
 
 def _which(plan: Plan, window: Window) -> WindowName:

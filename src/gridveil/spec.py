@@ -11,7 +11,7 @@ from dataclasses import fields
 from datetime import UTC, date, datetime, timedelta
 from fractions import Fraction
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
@@ -26,7 +26,16 @@ T = TypeVar("T")
 SLACK = timedelta(days=366)
 """Room in the calendar before and after a window, for clocks and training."""
 
+DEFAULT_MECHANISM = "stpt"
+"""Of a publication that names none, and the first of the demo; `--help` says it too."""
+
 WH_PER_KWH = 1000
+SECONDS_PER_HOUR = 3600
+
+SUPPLY = 23_000
+"""Watts of a 100 A supply at 230 V: what the step bound follows from when none is stated."""
+
+STEP_BY_DEFAULT = "gridveil's default: what a 100 A supply at 230 V can deliver in a step"
 
 HOW_TO_CHOOSE = {
     "readings": "give the table of readings",
@@ -40,14 +49,6 @@ HOW_TO_CHOOSE = {
         "give --start 2013-02-04T00:00: the first published step; which period is published must not depend on the data"
     ),
     "steps": "give --steps N: how many steps are published",
-    "bound_step": (
-        "give --bound-step KWH: the most one household may count for in one step, e.g. what its fuse allows "
-        "(a 100 A supply: about 23 kWh an hour); never a maximum of the data"
-    ),
-    "bound_window": (
-        "give --bound-window KWH: the most one household may count for in the whole window, e.g. three times the "
-        "national average use; noise grows with it, and what is above it is cut. Take it from public statistics"
-    ),
     "epsilon": "give --epsilon: 1 is strong, 3 is common, from 5 on it says little (see docs/privacy-promise.md)",
     "out": "give --out DIR: a folder that does not exist yet",
 }
@@ -110,12 +111,13 @@ class Spec(BaseModel):
     start: Annotated[datetime, BeforeValidator(_parse_start)] | None = None
     step: Seconds = 3600
     steps: Annotated[int, Field(ge=1)] | None = None
+    bound: Literal["auto"] | None = None
     bound_step: Annotated[float, Field(gt=0)] | None = None
     bound_window: Annotated[float, Field(gt=0)] | None = None
     bound_origin: str = "not stated"
     epsilon: Annotated[str | float | int | None, BeforeValidator(_refuse_truth)] = None
     acknowledge: bool = False
-    mechanism: str = "stpt"
+    mechanism: str = DEFAULT_MECHANISM
     parameters: dict[str, Any] = Field(default_factory=dict)
     title: str = "Electricity consumption"
     publisher: str = "not stated"
@@ -166,11 +168,46 @@ class Spec(BaseModel):
             raise UsageError(msg) from error
         return window
 
+    @property
+    def private_bound(self) -> bool:
+        """Whether the window bound is chosen privately, because no public one is given."""
+        return self.bound_window is None
+
+    def check_bound(self) -> None:
+        """Refuse a window bound that is given and to be chosen at once."""
+        if self.bound is not None and self.bound_window is not None:
+            msg = (
+                f"bound {self.bound} and bound_window {self.bound_window:g}: the bound of the window is either chosen "
+                "privately or given; leave one of them out (only `compare` takes both, and tries both)"
+            )
+            raise UsageError(msg)
+
     def to_bound(self) -> Bound:
-        """Return the bound of the published window, in whole Wh, rounded down."""
-        step = _watt_hours(self._given(self.bound_step, "bound_step"))
-        window = _watt_hours(self._given(self.bound_window, "bound_window"))
-        return Bound(step, min(window, step * self._given(self.steps, "steps")))
+        """Return the public bound of the published window, in whole Wh, rounded down.
+
+        Without a window bound it is what the steps add up to, and one is to be chosen privately below it.
+        """
+        steps = self._given(self.steps, "steps")
+        step = _watt_hours(self.bound_step) if self.bound_step is not None else self._step_by_default()
+        window = step * steps if self.bound_window is None else _watt_hours(self.bound_window)
+        return Bound(step, min(window, step * steps))
+
+    def notes(self) -> list[str]:
+        """Return what follows from bounds that were not stated, for whoever runs a command."""
+        kwh = self._step_by_default() / WH_PER_KWH
+        step = (
+            f"No step bound was stated: a household counts for at most {kwh:g} kWh a step, what a 100 A supply at "
+            "230 V can deliver. Readings above it are capped, and true consumption means consumption so capped "
+            "(--bound-step gives another)."
+        )
+        window = (
+            "No window bound was stated: it is chosen privately, from a noisy histogram of household totals that is "
+            "paid for from epsilon (--bound-window gives a public one)."
+        )
+        return [*([step] if self.bound_step is None else []), *([window] if self.private_bound else [])]
+
+    def _step_by_default(self) -> int:
+        return max(1, SUPPLY * self.step // SECONDS_PER_HOUR)
 
     def _given(self, value: T | None, name: str) -> T:
         if value is None:

@@ -46,6 +46,32 @@ def test_publish_says_what_was_spent_and_keeps_counts_off_standard_output(work: 
     assert "200" not in done.stdout
 
 
+def test_bounds_need_not_be_stated(work: Path) -> None:
+    line = f"publish readings.parquet --households households.parquet {PLACE} --epsilon 3 --mechanism even"
+    done = gridveil_command(work, f"{line} --out without")
+    assert done.returncode == 0, done.stderr
+    assert "Spent epsilon 3 of 3" in done.stdout
+    assert "A household counts for at most 23 kWh a step" in done.stdout
+    assert "a 100 A supply at 230 V" in done.stdout
+    assert "corrected upwards by the factor" in done.stdout
+    release = gridveil.open(work / "without")
+    label = release.label
+    assert label.private_bound is not None
+    assert label.private_bound.correction == label.mechanism.details["debias_factor"]
+    histogram, sums = label.measurements
+    assert (histogram.kind, histogram.bound_kwh, histogram.epsilon) == (
+        *("household_totals", None),
+        label.private_bound.epsilon,
+    )
+    assert sums.bound_kwh == label.bounds[0].window_kwh < 23 * 120
+    assert f"a noisy histogram of household totals, epsilon {histogram.epsilon:g} of it" in label.bounds[0].origin
+    assert any("corrected upwards for it" in line for line in label.not_covered)
+    asked = gridveil_command(work, "query without --x 0:4")
+    assert "how far the correction for the bounds is wrong" in asked.stdout
+    truth = make_town(200, grid=Grid(0, 0, 800, 800, nx=8, ny=8), window=DEMO_WINDOW).cube(DEMO_WINDOW).sum()
+    assert release.query().value == pytest.approx(truth, rel=0.5)
+
+
 def test_flags_override_the_spec_and_paths_are_relative_to_it(work: Path) -> None:
     (work / "specs").mkdir()
     (work / "specs" / "spec.toml").write_text(
@@ -113,7 +139,12 @@ def test_check_reports_and_strict_fails(work: Path) -> None:
     ("line", "code", "words"),
     [
         (f"{PLACE} {BOUNDS} --epsilon 3 --mechanism even", 2, "--out"),
-        (f"{PLACE} --epsilon 3 --mechanism even --out new", 2, "--bound-step"),
+        (
+            f"{PLACE} {BOUNDS} --bound auto --epsilon 3 --mechanism even --out new",
+            2,
+            "either chosen privately or given",
+        ),
+        (f"{PLACE} --bound tight --epsilon 3 --mechanism even --out new", 2, "auto"),
         (f"{BOUNDS} --epsilon 3 --mechanism even --out new --grid 8x8", 2, "--extent"),
         (f"{PLACE} {BOUNDS} --mechanism even --out new", 2, "--epsilon"),
         (f"{PLACE} {BOUNDS} --epsilon 3 --mechanism evn --out new", 2, "there are: stpt"),
@@ -211,7 +242,7 @@ def test_version(work: Path) -> None:
 
 def test_interrupting_says_so_and_leaves_nothing(work: Path) -> None:
     line = f"publish readings.parquet --households households.parquet {PLACE} {BOUNDS} --epsilon 1 --out cut"
-    line += " --set epochs=100000"
+    line += " --mechanism stpt --set epochs=100000"
     before = set(work.iterdir())
     with subprocess.Popen([GRIDVEIL, *line.split()], cwd=work, stderr=subprocess.PIPE, text=True) as running:
         time.sleep(6)

@@ -50,14 +50,25 @@ def test_a_comparison_writes_records_tables_and_a_figure_all_stamped(work: Path)
     assert (work / "out.svg").read_bytes().startswith(b"<?xml")
     assert not list(work.glob("*.partial*"))
     records = json.loads((work / "out.json").read_text())
-    # Three methods, two epsilons, two repeats; two names of the bound, seven workloads, two truths.
-    assert len(records) == 3 * 2 * 2 * 2 * 7 * 2
+    # Three methods, two epsilons, two repeats; two names of the bound, eight workloads, two truths.
+    assert len(records) == 3 * 2 * 2 * 2 * 8 * 2
     assert {record["workload"] for record in records} >= {"random", "small", "large", "2x2x6", "authors-small"}
     assert {record["clip"] for record in records} == {1.5}
     assert {record["bound"] for record in records} == {"own", "common"}
     assert "epsilon 3, common bound: WAPE" in done.stdout
     assert "no guarantee" in done.stdout
     assert "80 households" in done.stderr
+
+
+def test_private_bounds_stand_beside_the_common_one(work: Path) -> None:
+    line = "--households households.parquet --spec spec.toml --mechanisms even,outer:share=0.6 --epsilon 3 --repeats 1"
+    done = compare(work, f"{line} --bound auto --json private.json")
+    assert done.returncode == 0, done.stderr
+    records = json.loads((work / "private.json").read_text())
+    assert {record["bound"] for record in records} == {"common", "own", "auto"}
+    assert {str(record["parameters"]) for record in records} == {"{}", "{'share': '0.6'}"}
+    assert "Under bounds chosen privately" in done.stdout
+    assert "outer:share=0.6" in done.stdout
 
 
 def test_a_stopped_comparison_goes_on(work: Path) -> None:
@@ -94,6 +105,7 @@ def test_a_stopped_comparison_goes_on(work: Path) -> None:
         ("--households households.parquet --mechanisms even --figure x.jpg", 2, ".png, .svg, .pdf"),
         ("--households households.parquet --mechanisms even --figure x", 2, ".png, .svg, .pdf"),
         ("--households households.parquet --mechanisms evn", 2, "there is no mechanism evn"),
+        ("--households households.parquet --mechanisms outer:share=2", 2, "share"),
         ("--households households.parquet --mechanisms even --epsilon one", 2, "1,3,10,30"),
         ("--households households.parquet --mechanisms even --epsilon 0", 4, "above zero"),
         ("--households households.parquet --mechanisms even --workload big", 2, "4x4x24"),

@@ -12,11 +12,12 @@ from rich.console import Console
 from gridveil.cube import Grid, Window
 from gridveil.errors import InputError, UsageError
 from gridveil.evaluate import own_bounds
-from gridveil.evaluate.compare import Question, as_json, compare, forget_fruitless, make_trials, write_new
+from gridveil.evaluate.compare import as_json, compare, forget_fruitless, write_new
 from gridveil.evaluate.compare_figure import as_file, check_format, draw_comparison, spaced
 from gridveil.evaluate.compare_tables import as_text, notes, on_screen, tables
 from gridveil.evaluate.ingested import ingest_town
 from gridveil.evaluate.own_bounds import own_bound, scaled_bound
+from gridveil.evaluate.question import Bounds, Question, make_trials, parse_method
 from gridveil.evaluate.study import Study
 from gridveil.evaluate.summary import Case, ranking, summarise
 from gridveil.evaluate.town import DEMO_WINDOW, Town, make_town
@@ -27,6 +28,7 @@ from gridveil.spec import Spec, make_spec
 GRID = Grid(0, 0, 800, 800, nx=8, ny=8)
 WINDOW = Window(DEMO_WINDOW.start, DEMO_WINDOW.step, 24)
 COMMON = Bound(20_000, 192_000)
+OF_STEPS = Bound(20_000, 2_400_000)
 
 
 @pytest.fixture(scope="module")
@@ -97,10 +99,10 @@ def test_points_are_looked_at_before_the_data(spec: Spec, tmp_path: Path) -> Non
 
 
 def test_all_that_is_missing_is_told_at_once_and_households_first(spec: Spec) -> None:
-    empty = spec.model_copy(update=dict.fromkeys(("households", "extent", "bound_step", "bound_window")))
+    empty = spec.model_copy(update=dict.fromkeys(("households", "extent", "grid", "start", "steps")))
     with pytest.raises(UsageError, match=r"--households FILE.*--placement uniform\|normal"):
         compare(empty, Question(("even",)))
-    with pytest.raises(UsageError, match=r"(?s)--bound-step.*--bound-window"):
+    with pytest.raises(UsageError, match=r"(?s)--grid.*--start.*--steps"):
         compare(empty, Question(("even",), placement="uniform"))
 
 
@@ -140,6 +142,11 @@ def test_a_study_that_is_being_written_is_left_alone(tmp_path: Path) -> None:
     [
         ({"mechanisms": ("evn",)}, "there is no mechanism evn; there are: stpt"),
         ({"mechanisms": ()}, "there are: stpt"),
+        ({"mechanisms": ("evn:a=1",)}, "there is no mechanism evn"),
+        ({"mechanisms": ("outer:share",)}, "NAME:PARAMETER=VALUE"),
+        ({"mechanisms": ("outer:part=1",)}, "no parameter part"),
+        ({"mechanisms": ("outer:share=much",)}, "share"),
+        ({"mechanisms": ("count-rule:households=3",)}, "no parameters to set"),
         ({"epsilons": ()}, "at least one epsilon"),
         ({"repeats": 0}, "one repeat"),
         ({"clip": -1.0}, "clip -1"),
@@ -155,7 +162,7 @@ def test_what_cannot_be_asked_is_refused(wrong: dict, words: str) -> None:
 
 def test_each_method_runs_under_the_common_bound_and_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(own_bounds, "_table", lambda: {"even": {"1": ["clip", "1/2"], "10": ["cap", "1"]}})
-    trials = make_trials(Question(("even", "identity"), (1.0, 10.0), 1), COMMON, 120)
+    trials = make_trials(Question(("even", "identity"), (1.0, 10.0), 1), Bounds(COMMON, OF_STEPS, auto=False), 120)
     assert [(t.mechanism, t.epsilon, t.bound, t.bound_names) for t in trials] == [
         ("even", 1, COMMON, ("common",)),
         ("even", 1, Bound(800, 96_000), ("own",)),
@@ -166,6 +173,55 @@ def test_each_method_runs_under_the_common_bound_and_its_own(monkeypatch: pytest
     assert {trial.clip for trial in trials} == {1600}
     assert own_bound("even", 2, COMMON, 120) == Bound(800, 96_000)  # 2 is nearer to 1 than to 10, by ratio
     assert own_bound("even", 4, COMMON, 120) == COMMON
+
+
+@pytest.mark.parametrize(
+    ("bounds", "names", "clip"),
+    [
+        (Bounds(None, OF_STEPS, auto=True), [("auto",)], 20_000),
+        (Bounds(COMMON, OF_STEPS, auto=True), [("common", "own"), ("auto",)], 1600),
+    ],
+)
+def test_methods_choose_bounds_privately_alone_or_beside_the_common_one(
+    bounds: Bounds, names: list[tuple[str, ...]], clip: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(own_bounds, "_table", dict)
+    trials = make_trials(Question(("identity", "count-rule"), (1.0,), 1), bounds, 120)
+    assert [(t.mechanism, t.bound_names) for t in trials] == [(m, n) for m in ("identity", "count-rule") for n in names]
+    assert all(trial.bound == (OF_STEPS if trial.bound_names == ("auto",) else COMMON) for trial in trials)
+    assert {trial.clip for trial in trials} == {clip}
+
+
+@pytest.mark.parametrize(
+    ("stated", "bounds"),
+    [
+        ({"bound_step": 20, "bound_window": 192}, Bounds(COMMON, OF_STEPS, auto=False)),
+        ({"bound_step": 20, "bound_window": 192, "bound": "auto"}, Bounds(COMMON, OF_STEPS, auto=True)),
+        ({"bound_step": 20, "bound": "auto"}, Bounds(None, OF_STEPS, auto=True)),
+        ({}, Bounds(None, Bound(23_000, 2_760_000), auto=True)),
+    ],
+)
+def test_a_spec_says_which_bounds_are_compared(stated: dict, bounds: Bounds) -> None:
+    assert Bounds.of(make_spec({"steps": 120, **stated})) == bounds
+
+
+def test_a_method_is_compared_with_itself_under_other_parameters(spec: Spec) -> None:
+    assert parse_method("outer") == ("outer", ())
+    free = spec.model_copy(update={"bound_step": None, "bound_window": None})
+    study, _ = compare(free, Question(("outer", "outer:share=0.9"), (3.0,), 2), workers=1)
+    assert not study.failures
+    assert {record["mechanism"] for record in study.records} == {"outer"}
+    assert {case.mechanism for case in summarise(study.records)} == {"outer", "outer:share=0.9"}
+    assert {record["bound"] for record in study.records} == {"auto"}
+    assert {record["bound_step"] for record in study.records} == {23}
+    chosen = {record["bound_window"] for record in study.records}
+    assert len(chosen) == 4  # another one with every noise
+    assert max(chosen) < 23 * 24
+    text = as_text(study.records)
+    assert "chosen privately" in text
+    assert "outer:share=0.9" in text
+    figure = draw_comparison(study.records, "A title")
+    assert any("chosen privately" in words.get_text() for words in figure.texts)
 
 
 def test_what_is_said_of_the_tuning_is_what_the_table_says() -> None:
@@ -197,7 +253,7 @@ def invented(mechanism: str, epsilon: float, repeat: int, wape: float | None, **
     record = {"mechanism": mechanism, "epsilon": epsilon, "repeat": repeat, "wape": wape, "truth": "raw"}
     record |= dict.fromkeys(("mre", "mre_floor", "mae", "bias"), wape)
     record |= {"bound": "own", "workload": "random", "suppressed": 0, "seconds": 0.5, "bound_step": 1}
-    return {**record, "bound_window": 2, **more}
+    return {**record, "bound_window": 2, "parameters": {}, **more}
 
 
 RECORDS = [
@@ -250,6 +306,18 @@ def test_the_common_bound_is_told_first_and_own_ones_only_where_they_differ() ->
     assert "192" not in text[text.index(own_bounds.TUNED[:40]) :]
     for words in (own_bounds.TUNED[:80], "1 / 96", "1 kWh a step, 192 kWh in all"):
         assert words in as_text(OTHER)
+
+
+def test_private_bounds_are_told_after_the_common_and_own_ones() -> None:
+    private = [
+        {**record, "bound": "auto", "bound_window": 50 + 10 * record["repeat"]}
+        for record in OTHER
+        if record["bound"] == "common"
+    ]
+    text = shown([*OTHER, *private], 120)
+    assert text.rindex("own bound: WAPE") < text.index("chosen privately") < text.index("auto bound: WAPE")
+    assert text.count("1 / 55") == 3 * 2  # each method at each epsilon
+    assert "own bound" not in shown([*RECORDS, *private], 120)
 
 
 def test_records_of_own_bounds_alone_are_shown() -> None:

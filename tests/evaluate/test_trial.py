@@ -51,7 +51,8 @@ def test_records_have_all_that_a_comparison_needs() -> None:
 
 
 def test_without_noise_and_bounds_nothing_is_wrong() -> None:
-    cube = release(replace(TRIAL, epsilon=1e9), small_town())
+    cube, bound = release(replace(TRIAL, epsilon=1e9), small_town())
+    assert bound == GENEROUS
     np.testing.assert_allclose(cube, small_town().truth(), atol=0.002)
 
 
@@ -60,6 +61,25 @@ def test_bounds_show_against_the_raw_truth() -> None:
     records = {(r["workload"], r["truth"]): r for r in RUN(tight)}
     assert records["random", "raw"]["bias"] < -1
     assert records["random", "clipped"]["mae"] == pytest.approx(0, abs=0.05)
+
+
+def test_a_trial_may_choose_its_bound_privately() -> None:
+    """The histogram is paid for, and what the bound cuts is put back: little is missing in all."""
+    auto = replace(TRIAL, epsilon=100.0, bound_names=("auto",))
+    cube, bound = release(auto, small_town())
+    assert bound.step == GENEROUS.step
+    assert bound.window < GENEROUS.window
+    assert cube.sum() == pytest.approx(small_town().truth().sum(), rel=0.2)
+    records = RUN(auto)
+    assert {record["bound"] for record in records} == {"auto"}
+    assert {record["bound_window"] for record in records} == {bound.window / 1000}
+
+
+def test_a_yardstick_has_no_bound_to_choose() -> None:
+    exact, _ = release(replace(TRIAL, mechanism="count-rule-5"), small_town())
+    again, bound = release(replace(TRIAL, mechanism="count-rule-5", bound_names=("auto",)), small_town())
+    np.testing.assert_array_equal(exact, again)
+    assert bound == GENEROUS
 
 
 @pytest.mark.parametrize("name", sorted(COMPARISON_ONLY))

@@ -5,14 +5,15 @@ import tomllib
 from datetime import UTC, datetime
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
+from gridveil.cli import options
 from gridveil.errors import InputError, UsageError
 from gridveil.privacy.bound import Bound
 from gridveil.publication import Plan, allowed_budget
-from gridveil.spec import make_spec, read_spec
+from gridveil.spec import DEFAULT_MECHANISM, make_spec, read_spec
 
 PUBLIC = {"extent": "0,0,2,2", "grid": "2x3", "start": "2013-02-04T00:00", "steps": 4, "mechanism": "identity"}
 DOCUMENTED = Path(__file__).parents[2] / "docs" / "input.md"
@@ -31,7 +32,7 @@ def test_the_documented_spec_is_one(tmp_path: Path) -> None:
     plan = Plan.of(spec)
     assert plan.window.start == datetime(2013, 2, 4, tzinfo=UTC)
     assert spec.to_bound() == Bound(20_000, 136_000)
-    unused = {"cell_size", "acknowledge"}
+    unused = {"cell_size", "acknowledge", "bound"}
     assert set(tomllib.loads(found[1])) == set(type(spec).model_fields) - unused
 
 
@@ -73,6 +74,7 @@ def test_bounds_are_the_decimals_that_were_typed() -> None:
         ({"start": 20130204}, "write a date and a time"),
         ({"start": "4 February"}, "start"),
         ({"bound_step": -1}, "bound_step"),
+        ({"bound": "tight"}, "bound: Input should be 'auto'"),
     ],
 )
 def test_settings_that_do_not_fit_are_named(settings: dict[str, Any], complaint: str) -> None:
@@ -87,10 +89,44 @@ def test_what_is_public_must_be_given(name: str) -> None:
         Plan.of(make_spec({key: value for key, value in PUBLIC.items() if key != name}))
 
 
-@pytest.mark.parametrize("name", ["bound_step", "bound_window", "epsilon"])
-def test_bounds_and_budget_must_be_given(name: str) -> None:
-    with pytest.raises(UsageError, match=f"{name}: give --"):
-        make_spec(PUBLIC).need(name)
+def test_the_budget_must_be_given() -> None:
+    with pytest.raises(UsageError, match="epsilon: give --"):
+        make_spec(PUBLIC).need("epsilon")
+
+
+@pytest.mark.parametrize(
+    ("stated", "bound", "private", "notes"),
+    [
+        ({}, Bound(23_000, 92_000), True, 2),
+        ({"bound": "auto"}, Bound(23_000, 92_000), True, 2),
+        ({"step": "15min"}, Bound(5_750, 23_000), True, 2),
+        ({"step": "1d"}, Bound(552_000, 2_208_000), True, 2),
+        ({"step": "1s"}, Bound(6, 24), True, 2),
+        ({"bound_step": 5}, Bound(5_000, 20_000), True, 1),
+        ({"bound_window": 30}, Bound(23_000, 30_000), False, 1),
+        ({"bound_step": 5, "bound_window": 10}, Bound(5_000, 10_000), False, 0),
+    ],
+)
+def test_bounds_need_not_be_stated(stated: dict[str, Any], bound: Bound, private: object, notes: int) -> None:
+    spec = make_spec(PUBLIC | stated)
+    assert (spec.to_bound(), spec.private_bound, len(spec.notes())) == (bound, private, notes)
+
+
+def test_the_step_bound_by_default_is_told() -> None:
+    step, window = make_spec(PUBLIC | {"step": "30min"}).notes()
+    assert "11.5 kWh a step, what a 100 A supply at 230 V" in step
+    assert "true consumption means consumption so capped" in step
+    assert "chosen privately" in window
+
+
+def test_a_window_bound_is_given_or_chosen_and_not_both() -> None:
+    both = make_spec(PUBLIC | {"bound": "auto", "bound_window": 30})
+    with pytest.raises(UsageError, match="either chosen privately or given"):
+        Plan.of(both)
+
+
+def test_the_help_names_the_default_mechanism() -> None:
+    assert f"[{DEFAULT_MECHANISM}]" in get_args(options.MechanismName)[1].help
 
 
 @pytest.mark.parametrize(

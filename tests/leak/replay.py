@@ -4,8 +4,10 @@ from pathlib import Path
 
 import numpy as np
 
+from gridveil.mechanisms.bounded import release_with_private_bound
 from gridveil.mechanisms.registry import make
 from gridveil.privacy.bound import Bound
+from gridveil.publication import private_bound_facts
 from gridveil.release.files import load_label
 from gridveil.release.label import MechanismFacts
 from gridveil.release.write import write_release
@@ -18,12 +20,16 @@ def main() -> None:
     tape = Tape([(answers[f"v{i}"], answers[f"s{i}"]) for i in range(len(answers) // 2)])
     grid, window = label.grid.grid(), label.window.window()
     published = next(bound for bound in label.bounds if bound.window == "published")
-    bound = Bound(round(published.step_kwh * 1000), round(published.window_kwh * 1000))
+    step = round(published.step_kwh * 1000)
+    chosen = label.private_bound is not None
+    bound = Bound(step, step * window.steps if chosen else round(published.window_kwh * 1000))
     kernel = kernel_without_data(tape, grid, window, epsilon=label.privacy.epsilon, bound=bound)
-    estimate = make(label.mechanism.name, label.mechanism.parameters).release(kernel.face())
+    mechanism = make(label.mechanism.name, label.mechanism.parameters)
+    estimate = release_with_private_bound(kernel, mechanism) if chosen else mechanism.release(kernel.face())
     facts = MechanismFacts(name=label.mechanism.name, parameters=label.mechanism.parameters, details=estimate.details)
     accounted = label.privacy.model_copy(update={"epsilon_accounted": kernel.spent})
-    again = label.model_copy(update={"mechanism": facts, "privacy": accounted})
+    private = private_bound_facts(kernel, estimate) if chosen else None
+    again = label.model_copy(update={"mechanism": facts, "privacy": accounted, "private_bound": private})
     write_release(Path("again"), grid=grid, window=window, estimate=estimate, label=again)
 
 

@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 from datetime import date
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -25,35 +26,38 @@ from gridveil.testing import Tape
 
 TODAY = date(2026, 1, 1)
 REPLAY = Path(__file__).parent / "replay.py"
+every_publication = pytest.mark.parametrize(("name", "bound"), list(product(names(), town.BOUNDS)))
 
 
-@pytest.mark.parametrize("name", names())
+@every_publication
 def test_neighbours_with_the_same_noisy_answers_publish_the_same_bytes(
-    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    name: str, bound: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     homes, rows = town.town()
     town.write(tmp_path / "a", homes, rows)
     monkeypatch.chdir(tmp_path / "a")
     tape = Tape.record(seed=1)
-    run(make_spec(town.settings(name)), noise=tape, today=TODAY)
+    run(make_spec(town.settings(name, bound)), noise=tape, today=TODAY)
     published = town.content(tmp_path / "a" / "release")
     for what, change in town.CHANGES.items():
         folder = tmp_path / what
         town.write(folder, *change(homes, rows))
         monkeypatch.chdir(folder)
         again = tape.replay()
-        run(make_spec(town.settings(name)), noise=again, today=TODAY)
+        run(make_spec(town.settings(name, bound)), noise=again, today=TODAY)
         again.check_played()
         assert town.content(folder / "release") == published
 
 
-@pytest.mark.parametrize("name", names())
-def test_measurements_alone_give_the_same_release(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@every_publication
+def test_measurements_alone_give_the_same_release(
+    name: str, bound: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A new process that never saw the tables makes the release again from its label and the noisy answers."""
     town.write(tmp_path / "a", *town.town())
     monkeypatch.chdir(tmp_path / "a")
     tape = Tape.record(seed=2)
-    run(make_spec(town.settings(name)), noise=tape, today=TODAY)
+    run(make_spec(town.settings(name, bound)), noise=tape, today=TODAY)
     answers = {f"{kind}{i}": part for i, pair in enumerate(tape.answers) for kind, part in zip("vs", pair, strict=True)}
     np.savez(tmp_path / "answers.npz", **answers)
     (tmp_path / "label.yaml").write_bytes(Path("release/label.yaml").read_bytes())
@@ -64,18 +68,21 @@ def test_measurements_alone_give_the_same_release(name: str, tmp_path: Path, mon
     assert town.content(tmp_path / "again") == published
 
 
-@pytest.mark.parametrize("name", names())
-def test_the_whole_budget_is_used_and_no_more(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@every_publication
+def test_the_whole_budget_is_used_and_no_more(
+    name: str, bound: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     town.write(tmp_path / "a", *town.town())
     monkeypatch.chdir(tmp_path / "a")
     for epsilon in ("0.1", "3", "30"):
-        spec = make_spec({**town.settings(name), "epsilon": epsilon, "out": Path(f"release-{epsilon}")})
+        spec = make_spec({**town.settings(name, bound), "epsilon": epsilon, "out": Path(f"release-{epsilon}")})
         spent = run(spec, noise=Tape.record(seed=3), today=TODAY).label.privacy.epsilon_accounted
         assert float(epsilon) * (1 - 1e-9) <= spent <= float(epsilon)
 
 
+@pytest.mark.parametrize("bounds", ["--bound-step 5 --bound-window 40", "--bound auto"])
 def test_what_recipients_see_of_the_command_is_the_same(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+    bounds: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """Standard output, exit code and files of the real command, for neighbours that drop rows or do not."""
     homes, rows = town.town()
@@ -86,9 +93,9 @@ def test_what_recipients_see_of_the_command_is_the_same(
         town.write(folder, *town.CHANGES.get(what, lambda *tables: tables)(homes, rows))
         monkeypatch.chdir(folder)
         noise = tape if what == "unchanged" else tape.replay()
-        monkeypatch.setattr(kernel, "ExactLaplace", lambda noise=noise: noise)
+        monkeypatch.setattr(kernel, "ExactNoise", lambda noise=noise: noise)
         flags = "readings.parquet --households households.parquet --extent 0,0,4,4 --grid 4x4 --start 2013-02-04T00:00 "
-        flags += "--steps 24 --bound-step 5 --bound-window 40 --epsilon 3 --mechanism even --out release"
+        flags += f"--steps 24 {bounds} --epsilon 3 --mechanism even --out release"
         monkeypatch.setattr(sys, "argv", ["gridveil", "publish", *flags.split()])
         with pytest.raises(SystemExit) as stopped:
             cli.main()
@@ -113,9 +120,9 @@ def test_no_trace_of_the_input_in_a_release(tmp_path: Path, monkeypatch: pytest.
     folder = tmp_path / "secret_folder_name"
     town.write(folder, homes, rows)
     monkeypatch.chdir(folder)
-    for name in names():
-        out = Path(f"release-{name}")
-        published = run(make_spec({**town.settings(name), "out": out}), today=TODAY)
+    for name, bound in product(names(), town.BOUNDS):
+        out = Path(f"release-{name}-{bound}")
+        published = run(make_spec({**town.settings(name, bound), "out": out}), today=TODAY)
         told = json.dumps(published.label.model_dump(mode="json")) + (out / "README.md").read_text()
         assert str(len(rows)) not in told
         everything = b"".join(town.content(out).values()) + told.encode()

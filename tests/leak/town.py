@@ -19,7 +19,11 @@ Rows = list[dict[str, Any]]
 Change = Callable[[Rows, Rows], tuple[Rows, Rows]]
 
 
-def settings(name: str) -> dict[str, Any]:
+BOUNDS: dict[str, dict[str, float]] = {"given": {"bound_step": 5, "bound_window": 40}, "auto": {}}
+"""Public bounds, and one chosen privately."""
+
+
+def settings(name: str, bound: str = "given") -> dict[str, Any]:
     """A publication of any mechanism, present or future, small enough to be run many times."""
     small = {"train_steps": TRAIN, "epochs": 1, "depth": 2, "buckets": 6}
     return {
@@ -29,8 +33,7 @@ def settings(name: str) -> dict[str, Any]:
         "grid": (SIDE, SIDE),
         "start": START,
         "steps": STEPS,
-        "bound_step": 5,
-        "bound_window": 40,
+        **BOUNDS[bound],
         "epsilon": "3",
         "mechanism": name,
         "parameters": {key: small[key] for key in defaults(name) if key in small},

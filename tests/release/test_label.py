@@ -12,7 +12,15 @@ from jsonschema import Draft7Validator
 from gridveil.errors import InputError, UsageError
 from gridveil.privacy.budget import attacker_rate
 from gridveil.release.files import dump_label, load_label
-from gridveil.release.label import Label, MeasurementFacts, MechanismFacts, Privacy, describe
+from gridveil.release.label import (
+    Label,
+    MeasurementFacts,
+    MechanismFacts,
+    Privacy,
+    PrivateBoundFacts,
+    bounds_in_words,
+    describe,
+)
 from gridveil.release.readme import readme
 from gridveil.release.registry import to_registry
 
@@ -116,3 +124,38 @@ def test_measurements_of_one_kind_in_a_row_are_told_together() -> None:
     told = words(make_label(measurements=[total, *searched]))
     assert "Measured: sums, 1 numbers, epsilon 0.5 (published window)." in told
     assert "Measured: deviations, 6 numbers in 3 questions, epsilon 0.1 to 0.2 each (published window)." in told
+
+
+def test_a_label_of_the_first_version_is_still_read(tmp_path: Path) -> None:
+    facts = yaml.safe_load(dump_label(make_label()))
+    del facts["private_bound"]
+    for measured in facts["measurements"]:
+        del measured["noise"], measured["bound_kwh"]
+    path = tmp_path / "label.yaml"
+    path.write_text(yaml.safe_dump(facts | {"schema_version": 1}), encoding="utf-8")
+    assert load_label(path) == make_label(schema_version=1)
+
+
+def test_private_bounds_are_told_with_their_correction() -> None:
+    label = make_label(private_bound=PrivateBoundFacts(epsilon=0.1, correction=1.0625))
+    assert "corrected upwards by the factor 1.062 for what the bounds cut" in words(label)
+    assert "true consumption means consumption so capped" in words(label)
+    assert "how far the correction for the bounds is wrong" in readme(label)
+    assert "energy cut off by the bounds" not in readme(label)
+    assert "corrected" not in words(make_label())
+    without_factor = make_label(private_bound=PrivateBoundFacts(epsilon=0.1))
+    assert "corrected upwards for what" in bounds_in_words(without_factor)[-1]
+
+
+@pytest.mark.parametrize(("epsilon", "plain"), [(4.9, 0), (5.0, 1), (16.0, 1)])
+def test_staircase_noise_at_a_high_epsilon_is_said_plainly(epsilon: float, plain: int) -> None:
+    measured = [
+        MeasurementFacts(kind="sums", labels=1, epsilon=20, bound_kwh=80),
+        MeasurementFacts(kind="sums", labels=9, epsilon=epsilon, noise="staircase", bound_kwh=80),
+    ]
+    label = make_label(measurements=measured)
+    said = f"staircase noise at epsilon {epsilon:g} is far smaller than one household"
+    assert words(label).count(said) == readme(label).count(said) == plain
+    assert "Measured: sums, 1 numbers, epsilon 20 (published window, bound 80 kWh)." in words(label)
+    told = f"Measured: sums, 9 numbers, epsilon {epsilon:g} (published window, bound 80 kWh, staircase noise)."
+    assert told in words(label)

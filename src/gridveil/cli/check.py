@@ -24,6 +24,7 @@ def run(
     start: o.Start = None,
     step: o.Step = None,
     steps: o.Steps = None,
+    bound: o.Bound = None,
     bound_step: o.BoundStep = None,
     bound_window: o.BoundWindow = None,
     epsilon: o.Epsilon = None,

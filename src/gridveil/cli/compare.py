@@ -60,9 +60,12 @@ def run(
     start: o.Start = None,
     step: o.Step = None,
     steps: o.Steps = None,
+    bound: o.Bound = None,
     bound_step: o.BoundStep = None,
     bound_window: o.BoundWindow = None,
-    mechanisms: Annotated[str, typer.Option(help="Names with commas between", rich_help_panel=COMPARISON)] = "all",
+    mechanisms: Annotated[
+        str, typer.Option(help="Names with commas between; NAME:PARAMETER=VALUE", rich_help_panel=COMPARISON)
+    ] = "all",
     epsilon: Annotated[str, typer.Option(help="Budgets", rich_help_panel=COMPARISON)] = "1,3,10,30",
     repeats: Annotated[int, typer.Option(help="Of each trial, with fresh noise", rich_help_panel=COMPARISON)] = 10,
     clip: Annotated[
@@ -87,16 +90,17 @@ def run(
 ) -> None:
     """Compare mechanisms on the same data: which is closest to the truth, at which epsilon. NOT PRIVATE.
 
-    Takes the tables, grid, time and bounds of `publish`. A comparison that is stopped goes on where it was when it is
-    asked again with the same --json.
+    Takes the tables, grid, time and bounds of `publish`; with both --bound-window and --bound auto, both are tried.
+    A comparison that is stopped goes on where it was when it is asked again with the same --json.
     """
     flags = {name: value for name, value in locals().items() if name not in NOT_OF_A_SPEC}
     from rich.console import Console
 
     from gridveil.cli import show
     from gridveil.cli.study_bar import study_bar
-    from gridveil.evaluate.compare import NOT_PRIVATE, Question, all_methods, as_json, check_new, compare, write_new
+    from gridveil.evaluate.compare import NOT_PRIVATE, as_json, check_new, compare, write_new
     from gridveil.evaluate.compare_tables import as_text, notes, on_screen
+    from gridveil.evaluate.question import Question, all_methods
 
     question = Question(
         mechanisms=tuple(all_methods() if mechanisms == "all" else dict.fromkeys(_listed(mechanisms))),
@@ -151,7 +155,11 @@ def _stop_at_failures(study: Study[Trial], keep: Path | None) -> None:
     """Tell what failed, once per method and reason."""
     if not study.failures:
         return
-    reasons = dict.fromkeys((trial.mechanism, reason) for trial, reason in study.failures.items())
+    from gridveil.evaluate.summary import method
+
+    reasons = dict.fromkeys(
+        (method(trial.mechanism, dict(trial.parameters)), reason) for trial, reason in study.failures.items()
+    )
     lines = "\n".join(f"  {mechanism}: {reason}" for mechanism, reason in reasons)
     if keep and not study.records:
         keep.unlink()

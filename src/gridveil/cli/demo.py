@@ -13,7 +13,7 @@ from gridveil.errors import UsageError
 def run(
     out: Annotated[Path, typer.Option(help="Folder for town, releases and report")] = Path("gridveil-demo"),
 ) -> None:
-    """Invent a town, publish it with `stpt` and `even`, and show both beside the truth. Needs no input."""
+    """Invent a town, publish it with the default mechanism and with `even`, and show both beside the truth."""
     from gridveil.cli import show
     from gridveil.evaluate.demo import EPSILON, run_demo
 

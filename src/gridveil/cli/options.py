@@ -30,8 +30,15 @@ Crs = Annotated[str | None, typer.Option(help="Coordinate system, e.g. EPSG:2770
 Start = Annotated[str | None, typer.Option(help="First step, e.g. 2013-02-04T00:00", rich_help_panel=TIME)]
 Step = Annotated[str | None, typer.Option(help="Length of a step [1h]", rich_help_panel=TIME)]
 Steps = Annotated[int | None, typer.Option(help="How many steps", rich_help_panel=TIME)]
-BoundStep = Annotated[float | None, typer.Option(help="Most kWh of a household a step", rich_help_panel=PRIVACY)]
-BoundWindow = Annotated[float | None, typer.Option(help="Most kWh of a household in all", rich_help_panel=PRIVACY)]
+BoundStep = Annotated[
+    float | None, typer.Option(help="Most kWh of a household a step [23 kW]", rich_help_panel=PRIVACY)
+]
+BoundWindow = Annotated[
+    float | None, typer.Option(help="Most kWh of a household in all [chosen privately]", rich_help_panel=PRIVACY)
+]
+Bound = Annotated[
+    str | None, typer.Option(help="auto: choose the bound in all privately, from epsilon", rich_help_panel=PRIVACY)
+]
 Epsilon = Annotated[
     str | None, typer.Option(help="The budget: 1 strong, 3 common, from 5 on weak", rich_help_panel=PRIVACY)
 ]

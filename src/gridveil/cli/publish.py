@@ -19,6 +19,7 @@ def run(
     start: o.Start = None,
     step: o.Step = None,
     steps: o.Steps = None,
+    bound: o.Bound = None,
     bound_step: o.BoundStep = None,
     bound_window: o.BoundWindow = None,
     epsilon: o.Epsilon = None,
@@ -38,7 +39,7 @@ def run(
     flags = {name: value for name, value in locals().items() if name not in ("source", "parameters")}
     from gridveil.cli import show
     from gridveil.publication import run as publish
-    from gridveil.release.wording import high_epsilon
+    from gridveil.release.label import bounds_in_words, warnings
 
     spec = o.spec_from(source, parameters, flags)
     with show.bars() as tell:
@@ -46,7 +47,7 @@ def run(
     privacy = published.label.privacy
     show.out.print(f"Published {published.path}")
     show.out.print(f"Spent epsilon {privacy.epsilon_accounted:.9g} of {privacy.epsilon:g} (worst-off pillar).")
-    for sentence in high_epsilon(privacy.epsilon):
+    for sentence in (*bounds_in_words(published.label), *warnings(published.label)):
         show.out.print(sentence)
     show.out.print(f"Next: {show.command('info', published.path)}")
     show.out.print(f"      {show.command('query', published.path, '--x', '0:1', '--y', '0:1')}")

@@ -22,15 +22,18 @@ def run(
 ) -> None:
     """Ask how much a region used over a period, and how sure that is."""
     from gridveil.release.open import open_release
+    from gridveil.release.wording import not_in_error_bars
 
-    answer = open_release(release).query(x=_range(x, "x"), y=_range(y, "y"), time=_period(time))
+    opened = open_release(release)
+    answer = opened.query(x=_range(x, "x"), y=_range(y, "y"), time=_period(time))
     if as_json:
         typer.echo(json.dumps(asdict(answer)))
         return
     typer.echo(f"{answer.value:,.1f} kWh")
     interval = f"{answer.low:,.1f} to {answer.high:,.1f} kWh (standard error {answer.standard_error:,.1f})"
     typer.echo(f"95 % interval of the noise: {interval}")
-    typer.echo("It does not cover what the bounds cut off, nor all that spreading gets wrong: see README.md.")
+    cut = not_in_error_bars(corrected=opened.label.private_bound is not None)
+    typer.echo(f"It does not cover {cut}, nor all that spreading gets wrong: see README.md.")
 
 
 def _range(text: str | None, axis: str) -> tuple[int, int] | None:

@@ -7,76 +7,24 @@ import json
 import os
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
 
 from gridveil.errors import UsageError
-from gridveil.evaluate.ingested import AS_GIVEN, NAME, IngestedTown, digest, ingest_town, save
-from gridveil.evaluate.own_bounds import own_bound
+from gridveil.evaluate.ingested import IngestedTown, digest, ingest_town, save
 from gridveil.evaluate.placements import PLACEMENTS
 from gridveil.evaluate.points import read_points
+from gridveil.evaluate.question import Bounds, Question, make_trials, parse_method
 from gridveil.evaluate.study import Study, Tell, run_study
 from gridveil.evaluate.trial import RunTrial, Trial, steps_before
 from gridveil.evaluate.workloads import expand_workloads
 from gridveil.ingest.report import Report
-from gridveil.mechanisms.registry import COMPARISON_ONLY, names
-from gridveil.privacy.bound import Bound
-from gridveil.privacy.budget import PureDP
-from gridveil.spec import WH_PER_KWH, Spec
+from gridveil.spec import Spec
 
 NOT_PRIVATE = (
     "NOT PRIVATE: these figures were computed from true values. Keep them with the readings, and choose mechanism and "
     "settings on public, synthetic or disjoint data; whatever was chosen on the data themselves, say so in the label."
 )
-
-EPSILONS = (1.0, 3.0, 10.0, 30.0)
-REPEATS = 10
-
-
-@dataclass(frozen=True)
-class Question:
-    """What to compare: methods and epsilons, so many repeats, under what placement, clip and workloads.
-
-    clip: kWh of one reading, for the clipped truth; by default a step's share of the window bound.
-    points: a table of points and weights, for the placement `density`; `weight` names the column of the weights.
-    """
-
-    mechanisms: tuple[str, ...]
-    epsilons: tuple[float, ...] = EPSILONS
-    repeats: int = REPEATS
-    placement: str | None = None
-    points: Path | None = None
-    weight: str = "weight"
-    clip: float | None = None
-    workloads: tuple[str, ...] = ()
-
-    def __post_init__(self) -> None:
-        """Refuse what cannot be asked before anything is read."""
-        known = all_methods()
-        unknown = [name for name in self.mechanisms if name not in known]
-        if unknown or not self.mechanisms:
-            msg = f"there is no mechanism {', '.join(unknown) or 'named'}; there are: {', '.join(known)}"
-            raise UsageError(msg)
-        if not self.epsilons or self.repeats < 1:
-            msg = "give at least one epsilon and one repeat"
-            raise UsageError(msg)
-        for epsilon in self.epsilons:
-            PureDP(epsilon)
-        if self.clip is not None and not self.clip > 0:
-            msg = f"clip {self.clip}: give kWh above zero, from public statistics"
-            raise UsageError(msg)
-        if self.placement is not None and self.placement not in PLACEMENTS:
-            msg = f"placement {self.placement}: there are {', '.join(PLACEMENTS)}"
-            raise UsageError(msg)
-        if (self.points is not None) != (self.placement == "density"):
-            msg = "placement density draws places from a table of points and weights (--points FILE), and no other does"
-            raise UsageError(msg)
-
-
-def all_methods() -> list[str]:
-    """Return the names of all that can be compared: mechanisms first, then the methods for comparison only."""
-    return [*names(), *COMPARISON_ONLY]
 
 
 def compare(
@@ -86,15 +34,17 @@ def compare(
     progress: Tell = lambda _done, _total: None,
     workers: int | None = None,
 ) -> tuple[Study[Trial], Report]:
-    """Read the tables, run every method under the common bound and under its own, and score them.
+    """Read the tables, run every method under the common bound and its own, or a private one, and score them.
 
+    A window bound in the spec is the common one; without it, or with `bound="auto"` beside it, every method runs under
+    a bound that it chooses privately and pays for.
     keep: where trials are written down as they finish, so that a stopped comparison goes on when it is asked again.
     workers: processes; by default one per core.
     """
     workloads = expand_workloads(list(question.workloads))
-    before = max(steps_before(name) for name in question.mechanisms)
+    before = max(steps_before(*parse_method(method)) for method in question.mechanisms)
     on_grid = _complete(spec, question)
-    common = spec.to_bound()
+    bounds = Bounds.of(on_grid)
     if question.points is not None:
         read_points(question.points, question.weight, spec.extent)  # what is wrong with it is told now, not by trials
     town, report = ingest_town(on_grid, before, placed=question.placement is None)
@@ -102,41 +52,13 @@ def compare(
         save(town, Path(folder) / "town.npz")
         points = str(question.points.absolute()) if question.points else None
         towns = IngestedTown(str(Path(folder) / "town.npz"), points, question.weight, spec.extent)
-        trials = make_trials(question, common, town.dataset.window.steps)
+        trials = make_trials(question, bounds, town.dataset.window.steps)
         data = digest(town, question.points, question.weight)
         about = {"gridveil": version("gridveil"), "data": data, "workloads": list(workloads)}
         path = keep or Path(folder) / "study.jsonl"
         forget_fruitless(path)
         study = run_study(trials, RunTrial(towns, workloads), path, progress, about=about, workers=workers)
         return study, report
-
-
-def make_trials(question: Question, common: Bound, steps: int) -> list[Trial]:
-    """Return the trials: repeat by repeat, so that processes share what they prepare, and a part is worth something."""
-    clip = question.clip if question.clip is not None else common.window / steps / WH_PER_KWH
-    trials = []
-    for repeat in range(question.repeats):
-        for mechanism in question.mechanisms:
-            for epsilon in question.epsilons:
-                trial = Trial(
-                    dataset=NAME,
-                    placement=question.placement or AS_GIVEN,
-                    mechanism=mechanism,
-                    epsilon=epsilon,
-                    bound=common,
-                    clip=max(1, round(clip * WH_PER_KWH)),
-                    repeat=repeat,
-                )
-                trials += under_both_bounds(trial, steps)
-    return trials
-
-
-def under_both_bounds(trial: Trial, steps: int) -> list[Trial]:
-    """Return a trial under the common bound, which it has, and one under the method's own; or one for both."""
-    own = own_bound(trial.mechanism, trial.epsilon, trial.bound, steps)
-    if own == trial.bound:
-        return [replace(trial, bound_names=("common", "own"))]
-    return [replace(trial, bound_names=("common",)), replace(trial, bound=own, bound_names=("own",))]
 
 
 def forget_fruitless(path: Path) -> None:
@@ -167,7 +89,7 @@ def _complete(spec: Spec, question: Question) -> Spec:
         raise UsageError(msg)
     if question.placement is not None and spec.extent is None and spec.grid is not None:
         spec = spec.model_copy(update={"extent": (0.0, 0.0, float(spec.grid[0]), float(spec.grid[1]))})
-    spec.need("readings", "extent", "grid", "start", "steps", "bound_step", "bound_window")
+    spec.need("readings", "extent", "grid", "start", "steps")
     return spec
 
 

@@ -16,8 +16,8 @@ from gridveil.evaluate.compare import NOT_PRIVATE
 from gridveil.evaluate.errors import FLOOR
 from gridveil.evaluate.own_bounds import TUNED
 from gridveil.evaluate.scoring import TRUTHS, Record
-from gridveil.evaluate.summary import Case, Spread, kwh, ranking, summarise
-from gridveil.evaluate.trial import promise
+from gridveil.evaluate.summary import Case, Spread, kwh, method_of, ranking, summarise
+from gridveil.evaluate.trial import AUTO, promise
 from gridveil.mechanisms.registry import COMPARISON_ONLY
 from gridveil.release.wording import high_epsilon
 
@@ -42,6 +42,12 @@ MEASURED_AT = 10_000
 COMMON, OWN = "common", "own"
 COMMON_TITLE = "Under the common bound, as `publish` would use it: {} kWh a step, {} kWh in all"
 OWN_TITLE = "Under each method's own bound"
+AUTO_TITLE = "Under bounds chosen privately and paid for from epsilon, as `publish` does when none is given"
+COLUMN = {
+    OWN: "own bound, kWh\na step / in all",
+    AUTO: "mean bound, kWh\na step / in all",
+}
+"""Where each method has bounds of its own, a column tells them."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +63,7 @@ DETAILS = (Detail(), Detail(seconds=False), Detail(seconds=False, deviations=Fal
 
 
 def on_screen(records: Sequence[Record], width: int) -> Iterator[Table | Text]:
-    """Yield WAPE against the raw truth: under the common bound first, then under own bounds where they are others."""
+    """Yield WAPE against the raw truth: under the common bound, under own bounds where they are others, privately."""
     for bound in bounds(records):
         yield from heading(records, bound)
         yield from tables(records, bound=bound, width=width)
@@ -65,18 +71,22 @@ def on_screen(records: Sequence[Record], width: int) -> Iterator[Table | Text]:
 
 def bounds(records: Sequence[Record]) -> list[str]:
     """Return the names of the bounds to tell of: the own ones only where some method's is not the common one."""
+    there = {record["bound"] for record in records}
     limits: dict[tuple[str, float], set[tuple[float, float]]] = {}
     for record in records:
-        limits.setdefault((record["mechanism"], record["epsilon"]), set()).add(_limits(record))
-    told = [COMMON, OWN] if any(len(pairs) > 1 for pairs in limits.values()) else [COMMON]
-    there = {record["bound"] for record in records}  # where trials failed, perhaps the own bound alone
-    return [bound for bound in told if bound in there] or [OWN]
+        if record["bound"] != AUTO:
+            limits.setdefault((method_of(record), record["epsilon"]), set()).add(_limits(record))
+    # Where trials failed, there is perhaps the own bound alone.
+    own = COMMON not in there or any(len(pairs) > 1 for pairs in limits.values())
+    return [bound for bound in (COMMON, OWN, AUTO) if bound in there and (bound != OWN or own)]
 
 
 def heading(records: Sequence[Record], bound: str) -> list[Text]:
     """Return what stands above the tables of a bound."""
     if bound == OWN:
         return [Text(OWN_TITLE, style="bold"), Text(TUNED)]
+    if bound == AUTO:
+        return [Text(AUTO_TITLE, style="bold")]
     step, window = next(_limits(record) for record in records if record["bound"] == COMMON)
     return [Text(COMMON_TITLE.format(kwh(step), kwh(window)), style="bold")]
 
@@ -101,7 +111,7 @@ class _Contest:
     def __init__(self, records: Sequence[Record], measure: str, truth: str, bound: str, epsilon: float) -> None:
         self.spreads = summarise(records, measure, truth)
         self.bound, self.epsilon = bound, epsilon
-        self.limits = {record["mechanism"]: _limits(record) for record in records}
+        self.limits = _mean_limits(records)
         self.seconds = _seconds(records)
         ranked = ranking(self.spreads)
         self.order = [*ranked, *(name for name in self.limits if name not in ranked)]
@@ -113,8 +123,8 @@ class _Contest:
         title = f"{self.title} ({over if self.repeats > 1 else 'once'})"
         table = Table(title=title, title_justify="left", title_style="bold")
         table.add_column("mechanism", no_wrap=True)
-        if self.bound == OWN:
-            table.add_column("own bound, kWh\na step / in all", justify="right", no_wrap=True)
+        if self.bound in COLUMN:
+            table.add_column(COLUMN[self.bound], justify="right", no_wrap=True)
         for workload in workloads:
             table.add_column(workload, justify="right", no_wrap=True)
         if detail.seconds:
@@ -123,7 +133,7 @@ class _Contest:
         best = {workload: self._best(ours, workload) for workload in workloads}
         for name in self.order:
             step, window = self.limits[name]
-            cells: list[str | Text] = [f"{kwh(step)} / {kwh(window)}"] if self.bound == OWN else []
+            cells: list[str | Text] = [f"{kwh(step)} / {kwh(window)}"] if self.bound in COLUMN else []
             for workload in workloads:
                 spread = self.spreads.get(self._case(name, workload))
                 cells.append(_cell(spread, best=best[workload] == name, deviations=detail.deviations))
@@ -182,6 +192,14 @@ def as_text(records: Sequence[Record]) -> str:
     return text.getvalue()
 
 
+def _mean_limits(records: Sequence[Record]) -> dict[str, tuple[float, float]]:
+    """Return each method's bounds, the mean over repeats where they were chosen anew in each."""
+    found: dict[str, list[tuple[float, float]]] = {}
+    for record in records:
+        found.setdefault(method_of(record), []).append(_limits(record))
+    return {name: (pairs[0][0], round(statistics.fmean(w for _, w in pairs), 3)) for name, pairs in found.items()}
+
+
 def _limits(record: Record) -> tuple[float, float]:
     return record["bound_step"], record["bound_window"]
 
@@ -209,5 +227,5 @@ def _seconds(records: Sequence[Record]) -> dict[str, float]:
     """Return the median time of each method: the first trial of a process pays for imports."""
     found: dict[str, list[float]] = {}
     for record in records:
-        found.setdefault(record["mechanism"], []).append(record["seconds"])
+        found.setdefault(method_of(record), []).append(record["seconds"])
     return {name: statistics.median(times) for name, times in found.items()}

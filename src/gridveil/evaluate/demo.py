@@ -9,9 +9,10 @@ from gridveil.evaluate.town import DEMO_GRID, DEMO_WINDOW, demo_town
 from gridveil.mechanisms.base import Progress, silent
 from gridveil.publication import publish
 from gridveil.release.open import open_release
+from gridveil.spec import DEFAULT_MECHANISM
 
 EPSILON = 3
-MECHANISMS = ("stpt", "even")
+MECHANISMS = (DEFAULT_MECHANISM, "even")
 
 
 def run_demo(folder: Path, progress: Progress = silent) -> dict[str, Path]:
@@ -48,9 +49,6 @@ def publish_town(readings: Path, households: Path, mechanism: str, out: Path, pr
         grid=(DEMO_GRID.nx, DEMO_GRID.ny),
         start=DEMO_WINDOW.start,
         steps=DEMO_WINDOW.steps,
-        bound_step=20,
-        bound_window=192,
-        bound_origin="invented with the town: 1.6 kWh an hour, about three times the mean use",
         epsilon=EPSILON,
         mechanism=mechanism,
         title=f"Invented town, {mechanism}",

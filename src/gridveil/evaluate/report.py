@@ -138,9 +138,19 @@ def _promise(epsilon: float, labels: list[Label]) -> str:
         f"Protected is {privacy.unit}.",
         wording.attack(privacy.attacker_true_positive_rate),
         *wording.high_epsilon(epsilon),
-        *dict.fromkeys(_bound(bound) for label in labels for bound in label.bounds),
+        *dict.fromkeys(sentence for label in labels for sentence in _bounds(label)),
     ]
     return "<ul>" + "".join(f"<li>{escape(sentence)}</li>" for sentence in sentences) + "</ul>"
+
+
+def _bounds(label: Label) -> list[str]:
+    """Say what a household counts with; of private bounds also what they cost, and how values were corrected."""
+    sentences = [_bound(bound) for bound in label.bounds]
+    if label.private_bound is None:
+        return sentences
+    chosen = wording.chosen_privately(label.private_bound.epsilon)
+    by = f"{label.mechanism.name}: bounds were {chosen}."
+    return [by, *sentences, f"{label.mechanism.name}: {wording.correction(label.private_bound.correction)}"]
 
 
 def _bound(bound: BoundFacts) -> str:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Iterable
-from typing import NamedTuple
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
 
 from gridveil.evaluate.scoring import Record
 from gridveil.mechanisms.registry import COMPARISON_ONLY
@@ -23,7 +23,10 @@ class Spread(NamedTuple):
 
 
 class Case(NamedTuple):
-    """What is averaged over repeats: everything about a record that is neither its measures nor its repeat."""
+    """What is averaged over repeats: everything about a record that is neither its measures nor its repeat.
+
+    `mechanism` is its name with the parameters that are not its defaults.
+    """
 
     mechanism: str
     epsilon: float
@@ -36,9 +39,23 @@ def summarise(records: Iterable[Record], measure: str = "wape", truth: str = "ra
     values: dict[Case, list[float]] = {}
     for record in records:
         if record["truth"] == truth and record[measure] is not None:
-            case = Case(record["mechanism"], record["epsilon"], record["bound"], record["workload"])
+            case = Case(method_of(record), record["epsilon"], record["bound"], record["workload"])
             values.setdefault(case, []).append(record[measure])
     return {case: Spread.of(found) for case, found in values.items()}
+
+
+def method(mechanism: str, parameters: Mapping[str, Any]) -> str:
+    """Return the name of a method with its parameters, as `compare` is given it.
+
+    >>> method("stpt", {"depth": 4})
+    'stpt:depth=4'
+    """
+    return ":".join([mechanism, *(f"{name}={value}" for name, value in parameters.items())])
+
+
+def method_of(record: Record) -> str:
+    """Return the name of a record's method, with its parameters."""
+    return method(record["mechanism"], record["parameters"])
 
 
 def kwh(value: float) -> str:

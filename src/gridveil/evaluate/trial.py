@@ -15,11 +15,15 @@ from gridveil.evaluate import yardsticks
 from gridveil.evaluate.dataset import WH_PER_KWH, Placed
 from gridveil.evaluate.scoring import Record, Scorer
 from gridveil.evaluate.workloads import QUERIES, WORKLOADS
+from gridveil.mechanisms.bounded import release_with_private_bound
 from gridveil.mechanisms.registry import COMPARISON_ONLY, make, train_steps
 from gridveil.privacy.bound import Bound
 from gridveil.privacy.budget import PureDP
 from gridveil.privacy.kernel import Kernel
 from gridveil.testing import SeededLaplace
+
+AUTO = "auto"
+"""The name of a bound that a trial chooses privately; `Trial.bound` then is what the steps add up to."""
 
 PROMISE = "epsilon-differential privacy of whole households"
 """What every registered mechanism promises, with real noise; the others' promises are in the registry."""
@@ -32,7 +36,8 @@ Towns = Callable[[str, str, int], Placed]
 class Trial:
     """A trial in names and numbers: small, hashable, and enough to repeat it exactly in another process.
 
-    bound, clip: Wh. `bound_names` says what the bound is to the comparison ("common", "own", or both at once).
+    bound, clip: Wh. `bound_names` says what the bound is to the comparison ("common", "own", or both at once), or that
+    it is chosen privately, below the one given ("auto").
     repeat: the seed of the placement, of the queries and, with the other fields, of the noise; methods of one repeat
     are compared on the same places and queries.
     """
@@ -64,7 +69,7 @@ class RunTrial:
         """Return the records of a trial: one per name of its bound, workload and truth."""
         placed, scorer = _prepared(self, trial.dataset, trial.placement, trial.clip, trial.repeat)
         started = time.perf_counter()
-        cube = release(trial, placed)
+        cube, bound = release(trial, placed)
         facts = {
             "mechanism": trial.mechanism,
             "parameters": dict(trial.parameters),
@@ -73,8 +78,8 @@ class RunTrial:
             "dataset": trial.dataset,
             "placement": trial.placement,
             "epsilon": trial.epsilon,
-            "bound_step": trial.bound.step / WH_PER_KWH,
-            "bound_window": trial.bound.window / WH_PER_KWH,
+            "bound_step": bound.step / WH_PER_KWH,
+            "bound_window": bound.window / WH_PER_KWH,
             "clip": trial.clip / WH_PER_KWH,
             "repeat": trial.repeat,
             "seconds": time.perf_counter() - started,
@@ -95,26 +100,27 @@ def steps_before(name: str, parameters: tuple[tuple[str, Any], ...] = ()) -> int
     return train_steps(make(name, dict(parameters)))
 
 
-def release(trial: Trial, placed: Placed) -> Floats:
-    """Return what the method of a trial makes of the data, kWh (x, y, t), with seeded noise.
+def release(trial: Trial, placed: Placed) -> tuple[Floats, Bound]:
+    """Return what the method of a trial makes of the data, kWh (x, y, t), with seeded noise, and the bound it used.
 
-    A registered mechanism runs as in a publication, on the face of a kernel; a yardstick looks at the data itself.
+    A registered mechanism runs as in a publication, on the face of a kernel; a yardstick looks at the data itself. Of
+    several bounds on the window that were chosen privately, the largest is returned.
     """
     if steps_before(trial.mechanism, trial.parameters) > placed.dataset.train_steps:
         msg = f"{trial.mechanism} learns from more steps before the window than {placed.dataset.name} has"
         raise UsageError(msg)
     seed = trial.noise_seed()
     if trial.mechanism in COMPARISON_ONLY:
-        return yardsticks.make(trial.mechanism).release(placed, trial.epsilon, trial.bound, trial.clip, seed)
-    kernel = Kernel(
-        placed.source(),
-        placed.dataset.window,
-        budget=PureDP(trial.epsilon),
-        bound=trial.bound,
-        noise=SeededLaplace(seed),
-    )
-    estimate = make(trial.mechanism, dict(trial.parameters)).release(kernel.face())
-    return estimate.values / WH_PER_KWH
+        cube = yardsticks.make(trial.mechanism).release(placed, trial.epsilon, trial.bound, trial.clip, seed)
+        return cube, trial.bound
+    window = placed.dataset.window
+    kernel = Kernel(placed.source(), window, budget=PureDP(trial.epsilon), bound=trial.bound, noise=SeededLaplace(seed))
+    mechanism = make(trial.mechanism, dict(trial.parameters))
+    if AUTO not in trial.bound_names:
+        return mechanism.release(kernel.face()).values / WH_PER_KWH, trial.bound
+    estimate = release_with_private_bound(kernel, mechanism)
+    used = [record.bound for record in kernel.records if record.bound is not None and record.window == window]
+    return estimate.values / WH_PER_KWH, max(used, key=lambda bound: bound.window, default=trial.bound)
 
 
 @lru_cache(maxsize=4)

@@ -97,6 +97,13 @@ class BoundFacts(_Facts):
     origin: str = "not stated"
 
 
+class PrivateBoundFacts(_Facts):
+    """That window bounds were chosen privately: what it cost, and what values were multiplied by for what was cut."""
+
+    epsilon: NonNegativeFloat
+    correction: PositiveFloat | None = None
+
+
 class MechanismFacts(_Facts):
     """How the values were made. `details` are those of the mechanism's `Estimate`."""
 
@@ -106,12 +113,17 @@ class MechanismFacts(_Facts):
 
 
 class MeasurementFacts(_Facts):
-    """One question the kernel answered: its kind, how many numbers it gave and what it cost."""
+    """One question the kernel answered: its kind, how many numbers it gave and what it cost.
+
+    `bound_kwh` is the window bound that households were bounded to; there is none where they are counted.
+    """
 
     kind: str
     labels: PositiveInt
     epsilon: NonNegativeFloat
     window: WindowName = "published"
+    noise: str = "laplace"
+    bound_kwh: PositiveFloat | None = None
 
 
 class Label(_Facts):
@@ -120,7 +132,7 @@ class Label(_Facts):
     `private` is false for values made with test noise; such a release says NOT PRIVATE wherever it is shown.
     """
 
-    schema_version: Literal[1] = 1
+    schema_version: Literal[1, 2] = 2
     title: str
     publisher: str
     published: date
@@ -129,6 +141,7 @@ class Label(_Facts):
     privacy: Privacy
     noise: str
     bounds: list[BoundFacts]
+    private_bound: PrivateBoundFacts | None = None
     mechanism: MechanismFacts
     measurements: list[MeasurementFacts]
     grid: GridFacts
@@ -160,7 +173,7 @@ def describe(label: Label) -> list[Section]:
             [f"Published by {label.publisher} on {label.published}, gridveil {label.gridveil_version}."],
         ),
         Section("Privacy", [*_privacy(label), f"Noise: {label.noise}.", f"Ledger: {label.ledger}"]),
-        Section("Bounds", [bound_in_words(bound) for bound in label.bounds]),
+        Section("Bounds", bounds_in_words(label)),
         Section(
             "Where and when",
             [
@@ -174,7 +187,7 @@ def describe(label: Label) -> list[Section]:
             [
                 f"{label.mechanism.name} {_pairs(label.mechanism.parameters)}".strip(),
                 *([f"Details: {_pairs(label.mechanism.details)}"] if label.mechanism.details else []),
-                *(_measured(list(run)) for _, run in groupby(label.measurements, key=lambda m: (m.kind, m.window))),
+                *(_measured(list(run)) for _, run in groupby(label.measurements, key=_alike)),
                 *([wording.SEED] if "seed" in label.mechanism.parameters else []),
                 f"How these were chosen: {label.choices}",
             ],
@@ -193,18 +206,37 @@ def _privacy(label: Label) -> list[str]:
         f"Accounted for: {privacy.epsilon_accounted:g}, by the cell whose households lost most.",
         f"Protected: {privacy.unit}. Neighbours: {privacy.neighbours}.",
         wording.attack(privacy.attacker_true_positive_rate),
-        *wording.high_epsilon(privacy.epsilon),
+        *warnings(label),
     ]
+
+
+def warnings(label: Label) -> list[str]:
+    """Return what must be said plainly: that epsilon is high, and that noise is small beside a household."""
+    stairs = [measured.epsilon for measured in label.measurements if measured.noise == "staircase"]
+    return [*wording.high_epsilon(label.privacy.epsilon), *wording.staircase(max(stairs, default=0.0))]
+
+
+def _alike(measured: MeasurementFacts) -> tuple[str, str, str, float | None]:
+    return measured.kind, measured.window, measured.noise, measured.bound_kwh
 
 
 def _measured(run: list[MeasurementFacts]) -> str:
     """Return questions of one kind in a row as a sentence. Their epsilons are those of each by itself."""
     least, most = (f"{pick(m.epsilon for m in run):g}" for pick in (min, max))
-    numbers, where = sum(m.labels for m in run), f"({run[0].window} window)"
+    bound = [] if run[0].bound_kwh is None else [f"bound {run[0].bound_kwh:g} kWh"]
+    noise = [] if run[0].noise == "laplace" else [f"{run[0].noise} noise"]
+    numbers, where = sum(m.labels for m in run), f"({', '.join([f'{run[0].window} window', *bound, *noise])})"
     if len(run) == 1:
         return f"Measured: {run[0].kind}, {numbers} numbers, epsilon {most} {where}."
     each = most if least == most else f"{least} to {most}"
     return f"Measured: {run[0].kind}, {numbers} numbers in {len(run)} questions, epsilon {each} each {where}."
+
+
+def bounds_in_words(label: Label) -> list[str]:
+    """Return the bounds as sentences, and how values were corrected for them."""
+    chosen = label.private_bound
+    corrected = [] if chosen is None else [wording.correction(chosen.correction)]
+    return [*map(bound_in_words, label.bounds), *corrected]
 
 
 def bound_in_words(bound: BoundFacts) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 from gridveil.release import wording
-from gridveil.release.label import Label, bound_in_words
+from gridveil.release.label import Label, bounds_in_words, warnings
 
 _TEXT = """\
 # {heading}
@@ -45,7 +45,7 @@ With QGIS: Layer > Add Raster Layer, choose `consumption.nc` and in it `consumpt
   95 % intervals for any range.
 - {quadrature}
 - {negative}
-- The error bars are about the noise. They do not cover energy cut off by the bounds, and cover the error of spreading
+- The error bars are about the noise. They do not cover {cut}, and cover the error of spreading
   a measured sum over its cells and steps in part at most: the true consumption lies outside a 95 % interval more often
   than in 5 of 100 questions (see `not_covered` in the label).
 """
@@ -54,7 +54,7 @@ With QGIS: Layer > Add Raster Layer, choose `consumption.nc` and in it `consumpt
 def readme(label: Label) -> str:
     """Return the text of a release's README.md."""
     grid, window = label.grid, label.window
-    promise = [wording.promise(label.privacy.epsilon), *wording.high_epsilon(label.privacy.epsilon)]
+    promise = [wording.promise(label.privacy.epsilon), *warnings(label)]
     return _TEXT.format(
         heading=label.heading,
         x0=grid.x0,
@@ -68,10 +68,11 @@ def readme(label: Label) -> str:
         length=str(timedelta(seconds=window.step_seconds)),
         start=f"{window.start:%Y-%m-%d %H:%M}",
         end=f"{window.window().end:%Y-%m-%d %H:%M}",
-        bounds="\n".join(f"- {bound_in_words(bound)}" for bound in label.bounds),
+        bounds="\n".join(f"- {sentence}" for sentence in bounds_in_words(label)),
         publisher=label.publisher,
         published=label.published,
         promise="\n".join(promise if label.private else [wording.NOT_PRIVATE_WHY]),
         quadrature=wording.QUADRATURE,
         negative=wording.NEGATIVE,
+        cut=wording.not_in_error_bars(corrected=label.private_bound is not None),
     )

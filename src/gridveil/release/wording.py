@@ -18,13 +18,18 @@ NOT_PRIVATE_WHY = (
     "Do not publish it if the readings are of real households."
 )
 NO_LEDGER = "none. Releases about the same households add up, and gridveil did not track that here."
+CUT = "Energy cut off by the bounds: values are of bounded contributions, below the truth by an unknown amount."
+CORRECTED = (
+    "Energy cut off by the bounds: values are corrected upwards for it, everywhere alike, by what a noisy histogram "
+    "says of all households; where heavy users live side by side they are too low, elsewhere too high."
+)
 NOT_COVERED = (
     "Several households of one person, or several meters of one household under different ids: their losses add up.",
     "An id that is not a household: the promise is about what the id stands for.",
     "What other households reveal: those alike in habit or weather tell about each other, in any useful release.",
     "Other releases about the same households, earlier or later: their epsilons add up.",
     "How long the run took, and anything else seen of the machine it ran on.",
-    "Energy cut off by the bounds: values are of bounded contributions, below the truth by an unknown amount.",
+    CUT,
     "The error of spreading a measured sum over its cells and steps: error bars cover it in part at most.",
 )
 SEED = "The seed is of what is computed after the noise was added; the noise has none."
@@ -32,6 +37,8 @@ QUADRATURE = (
     "Standard errors of cells do not add in quadrature: cells that share a measurement share its noise. "
     "Ask gridveil for the error of a region."
 )
+NOISES = {"laplace": "Laplace", "staircase": "staircase"}
+CAPPED = "Readings above the step bound are capped to it: true consumption means consumption so capped."
 NEGATIVE = "Negative values are noise around little or no consumption; sums need them as they are."
 
 
@@ -58,6 +65,38 @@ def high_epsilon(epsilon: float) -> list[str]:
     warning = (
         f"WARNING: epsilon {epsilon:g} is high. From {PLAIN_WORDS_FROM} on the guarantee by itself is weak: "
         "it does not rule out that a determined attacker recognises a household."
+    )
+    return [warning]
+
+
+def not_covered(*, corrected: bool) -> list[str]:
+    """Return what the guarantee and the values do not cover; `corrected` where bounds were chosen privately."""
+    return [CORRECTED if corrected and line == CUT else line for line in NOT_COVERED]
+
+
+def chosen_privately(epsilon: float) -> str:
+    """Return where a private bound came from."""
+    return f"chosen privately from a noisy histogram of household totals, epsilon {epsilon:g} of it"
+
+
+def correction(factor: float | None) -> str:
+    """Return how values were corrected for what private bounds cut."""
+    by = "" if factor is None else f" by the factor {factor:.4g}"
+    return f"Values are corrected upwards{by} for what the bounds cut, as far as the noisy histogram tells. {CAPPED}"
+
+
+def not_in_error_bars(*, corrected: bool) -> str:
+    """Return what of the bounds an interval of the noise leaves out."""
+    return "how far the correction for the bounds is wrong" if corrected else "energy cut off by the bounds"
+
+
+def staircase(epsilon: float) -> list[str]:
+    """Return the warning that staircase noise needs at an epsilon of 5 or more, or nothing."""
+    if epsilon < PLAIN_WORDS_FROM:
+        return []
+    warning = (
+        f"WARNING: staircase noise at epsilon {epsilon:g} is far smaller than one household most of the time: the "
+        "consumption of a household that is alone in its cell is revealed almost exactly."
     )
     return [warning]
 

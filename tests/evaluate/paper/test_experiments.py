@@ -4,12 +4,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gridveil.evaluate.compare import all_methods
 from gridveil.evaluate.own_bounds import own_bound
 from gridveil.evaluate.paper import experiments
 from gridveil.evaluate.paper.experiments import FULL, QUICK, SLOW
 from gridveil.evaluate.paper.stages import stages
 from gridveil.evaluate.paper.towns import LONDON, LONDON_TUNED_FROM, PaperTowns, common_bound, method_bound
+from gridveil.evaluate.question import all_methods
 from gridveil.evaluate.trial import steps_before
 from gridveil.mechanisms.registry import COMPARISON_ONLY
 from gridveil.privacy.bound import Bound

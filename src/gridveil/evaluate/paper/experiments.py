@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any
 
-from gridveil.evaluate.compare import EPSILONS, REPEATS, all_methods
 from gridveil.evaluate.paper import pattern
 from gridveil.evaluate.paper.pattern import PatternTrial
 from gridveil.evaluate.paper.runtime import RuntimeTrial
 from gridveil.evaluate.paper.towns import LONDON, STANDINS, clip_of, common_bound, method_bound, plain_clip
+from gridveil.evaluate.question import EPSILONS, REPEATS, all_methods
 from gridveil.evaluate.trial import Trial
 
 Parameters = tuple[tuple[str, Any], ...]

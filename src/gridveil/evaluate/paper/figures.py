@@ -9,7 +9,6 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullLocator
 
-from gridveil.evaluate.compare import all_methods
 from gridveil.evaluate.paper.numbers import Lines, by_mechanism, select
 from gridveil.evaluate.paper.repeats import repeats_of
 from gridveil.evaluate.paper.style import (
@@ -23,6 +22,7 @@ from gridveil.evaluate.paper.style import (
     sheet,
 )
 from gridveil.evaluate.paper.towns import title
+from gridveil.evaluate.question import all_methods
 from gridveil.mechanisms.registry import COMPARISON_ONLY
 
 INK, QUIET, STRIPE = "#1a1a1a", "#666666", "#f4f4f4"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gridveil.evaluate.compare import EPSILONS
 from gridveil.evaluate.paper.experiments import PAPER_EPSILON
 from gridveil.evaluate.paper.held import Held
 from gridveil.evaluate.paper.london import has_own
@@ -21,6 +20,7 @@ from gridveil.evaluate.paper.towns import (
     in_kwh,
     read_density,
 )
+from gridveil.evaluate.question import EPSILONS
 from gridveil.evaluate.trial import promise
 from gridveil.mechanisms.registry import COMPARISON_ONLY
 from gridveil.privacy.budget import attacker_rate

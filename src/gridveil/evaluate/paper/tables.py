@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from gridveil.evaluate.compare import all_methods
 from gridveil.evaluate.paper.numbers import Case, Line, Lines, deviation
 from gridveil.evaluate.paper.repeats import counted
+from gridveil.evaluate.question import all_methods
 from gridveil.evaluate.scoring import TRUTHS
 from gridveil.evaluate.summary import Spread
 from gridveil.evaluate.workloads import WORKLOADS

@@ -1,0 +1,26 @@
+"""A release without a public window bound: one is chosen privately first, and paid for from epsilon."""
+
+from __future__ import annotations
+
+from gridveil.estimate import Estimate
+from gridveil.mechanisms.base import Mechanism, Progress, silent
+from gridveil.mechanisms.population import choose_bound, debiased
+from gridveil.privacy.kernel import Kernel
+
+FACTOR = "debias_factor"
+"""Where the details of an estimate say what its values were multiplied by for what private bounds cut."""
+
+
+def release_with_private_bound(kernel: Kernel, mechanism: Mechanism, progress: Progress = silent) -> Estimate:
+    """Return what a mechanism makes of a kernel that has no window bound of its own (only what its steps add up to).
+
+    A noisy histogram of household totals gives the bound; the mechanism measures under it with what remains, and its
+    estimate is corrected for what the bound cuts. A mechanism with `chooses_bounds` does all of this itself.
+
+    Guarantee: the kernel's. It charges for the histogram, and the chosen bound follows from that alone.
+    """
+    if getattr(mechanism, "chooses_bounds", False):
+        return mechanism.release(kernel.face(), progress)
+    chosen = choose_bound(kernel.face())
+    progress("choose the bound", 1.0)
+    return debiased(mechanism.release(kernel.face(chosen.bound), progress), chosen)

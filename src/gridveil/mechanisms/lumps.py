@@ -14,6 +14,10 @@ from gridveil.mechanisms.population.population import Population
 AT_BOUND = 0.05
 """A sum that falls short of so many times the bound, by this part of it, may still hold as many who exceed it."""
 ROUNDS = 4
+LEAST = 1e-9
+FEW_PAIRS = 8
+UNEVEN_BY_DEFAULT = 1.0
+"""Of cells in a town about which nothing is known but that towns are uneven."""
 
 
 def true_draws(bounded: Floats, labels: Ints, population: Population, bound: float, seed: int) -> Floats:
@@ -25,10 +29,11 @@ def true_draws(bounded: Floats, labels: Ints, population: Population, bound: flo
     sums = region_sums(bounded, labels)
     factors = np.resize(population.debias_draws(bound), len(bounded))
     whole = unbounded(sums, factors, population, bound, random)
-    raised = bounded * np.take(whole / np.maximum(sums, np.finfo(np.float64).tiny), labels, axis=1)
+    raised = bounded * np.take(whole / np.maximum(sums, LEAST), labels, axis=1)
     if labels.max() + 1 == labels.size:
         return np.asarray(raised)
-    return scattered(raised, labels, population, random)
+    uneven = unevenness(sums, labels, population.second(bound) / max(population.mean(bound), 1.0))
+    return scattered(raised, labels, population, uneven, random)
 
 
 def region_sums(cells: Floats, labels: Ints) -> Floats:
@@ -70,20 +75,46 @@ def unbounded(
     return np.asarray(sums * (1 + missing / np.maximum(sums.sum(axis=1), 1.0))[:, None] + excess)
 
 
-def scattered(smooth: Floats, labels: Ints, population: Population, random: np.random.Generator) -> Floats:
+def unevenness(sums: Floats, labels: Ints, size: float) -> Floats:
+    """Return the relative variance of rates between neighbouring regions (draw,): how uneven the town is at that scale.
+
+    size: mean square over mean of what households contribute, Wh; what chance alone does is taken off. Cells inside a
+    region are taken to differ as regions do. Where few regions were measured, a public guess stands in.
+    """
+    pairs = np.concatenate(
+        [
+            np.stack([labels[1:], labels[:-1]], axis=-1).reshape(-1, 2),
+            np.stack([labels[:, 1:], labels[:, :-1]], axis=-1).reshape(-1, 2),
+        ]
+    )
+    one, other = np.unique(pairs[pairs[:, 0] != pairs[:, 1]], axis=0).T
+    if len(one) < FEW_PAIRS:
+        return np.full(len(sums), UNEVEN_BY_DEFAULT)
+    first, second = sums[:, one], sums[:, other]
+    apart, middle = ((first - second) ** 2).sum(axis=1) / 2, (first + second) / 2
+    return np.asarray(np.clip((apart - size * middle.sum(axis=1)) / np.maximum((middle**2).sum(axis=1), 1.0), 0.0, 4.0))
+
+
+def scattered(
+    smooth: Floats, labels: Ints, population: Population, uneven: Floats, random: np.random.Generator
+) -> Floats:
     """Return draws (draw, x, y) with the same sums in all regions, but households where they may live by chance.
 
-    Their number in a cell is Poisson around the smooth value, their sum gamma with the population's moments.
+    Their number in a cell is Poisson around the smooth value times a gamma variable of mean 1 and variance `uneven`
+    (draw,), their sum gamma with the population's moments.
     """
+    spread = np.maximum(uneven, 1e-6)[:, None, None]
+    rates = smooth * random.gamma(1 / spread, spread, smooth.shape)
+    wanted = region_sums(smooth, labels)
     mean = max(population.mean(), 1.0)
     variance = max(population.second() - mean**2, (0.01 * mean) ** 2)
-    households = random.poisson(smooth / mean)
+    households = random.poisson(rates / mean)
     lumps = random.gamma(households * (mean**2 / variance), variance / mean)
-    wanted, drawn = region_sums(smooth, labels), region_sums(lumps, labels)
+    drawn = region_sums(lumps, labels)
     # A region that came out empty but is not has one household: in the cell that wins a race at the cells' rates.
     nobody = (drawn <= 0) & (wanted > 0)
     if nobody.any():
-        race = random.exponential(size=smooth.shape) / np.maximum(smooth, np.finfo(np.float64).tiny)
+        race = random.exponential(size=smooth.shape) / np.maximum(rates, LEAST)
         first = np.full(nobody.shape, np.inf)
         np.minimum.at(first, (np.arange(len(race))[:, None, None], labels), race)
         won = np.take(nobody, labels, axis=1) & (race == np.take(first, labels, axis=1))

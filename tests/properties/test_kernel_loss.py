@@ -30,6 +30,8 @@ class NoNoise:
         del scales
         return values
 
+    add_staircase = add
+
 
 bounds = st.builds(Bound, step=st.integers(1, 3), window=st.integers(1, 7))
 

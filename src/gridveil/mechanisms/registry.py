@@ -15,6 +15,7 @@ from gridveil.mechanisms.base import Mechanism
 GROUP = "gridveil.mechanisms"
 
 _BUILT_IN = {
+    "mosaic": "gridveil.mechanisms.mosaic:Mosaic",
     "stpt": "gridveil.mechanisms.stpt:Stpt",
     "stpt-paper": "gridveil.mechanisms.stpt:Stpt",
     "outer": "gridveil.mechanisms.outer:Outer",

@@ -1,1 +1,5 @@
-"""Mosaic and its parts."""
+"""Mosaic: the default mechanism, and its parts."""
+
+from gridveil.mechanisms.mosaic.mechanism import Mosaic
+
+__all__ = ["Mosaic"]

@@ -89,3 +89,28 @@ def test_the_same_seed_gives_the_same_draws() -> None:
     noisy = measured(window, np.full(24, 1e5), 1e4, 0)
     one, two = (estimate_time(window, np.arange(24), noisy, 2.4e6, 1e5, None, 4, seed) for seed in (7, 7))
     np.testing.assert_array_equal(one.draws, two.draws)
+
+
+def test_what_a_bound_cut_away_makes_the_draws_wider() -> None:
+    window = hourly(48)
+    noisy = measured(window, np.full(48, 1e6), 1e3, 0)
+    narrow, wide = (estimate_time(window, np.arange(48), noisy, 48e6, 1e5, None, 50, 0, cut=cut) for cut in (0.0, 0.3))
+    assert wide.draws.std(axis=0).mean() > 3 * narrow.draws.std(axis=0).mean()
+    check(wide, 48, 50)
+
+
+def test_a_long_window_is_fitted_block_by_block() -> None:
+    window = hourly(1000)
+    truth = 5e5 * (1 + 0.4 * np.sin(2 * np.pi * (np.arange(1000) - 12) / 24))
+    got = estimate_time(window, np.arange(1000), measured(window, truth, 1e4, 0), truth.sum(), 1e6, None, 20, 0)
+    check(got, 1000, 20)
+    # The noise's mean size is 2 % of the mean step.
+    assert np.abs(got.profile * 1000 - truth / truth.mean()).mean() < 0.014
+
+
+def test_many_runs_of_several_steps_keep_their_sums() -> None:
+    window = hourly(1400)
+    runs = np.arange(1400) // 2
+    truth = np.random.default_rng(0).uniform(1e5, 3e5, 1400)
+    got = estimate_time(window, runs, measured(window, truth, 1e-6, 1, runs), truth.sum(), 1e4, None, 2, 0)
+    np.testing.assert_allclose(np.bincount(runs, got.profile), np.bincount(runs, truth) / truth.sum(), rtol=0.02)

@@ -98,14 +98,19 @@ class CalendarPrior:
     def draw(self, spread: Spread, count: int, random: np.random.Generator) -> Floats:
         """Return `count` departures (t, count) drawn from the prior."""
         steps = len(self.kind)
-        shape = spread.hour * _root(self.shape_of_day) @ random.standard_normal((len(self.shape_of_day), count))
+        shape = self.draw_shape(spread.hour, count, random)
         days = _root(spread.day**2 * self.level_of_day + self.season)
         days = days @ random.standard_normal((len(days), count))
         fresh = random.standard_normal((steps, count))
         fresh[1:] *= math.sqrt(1 - self.decay**2)
         own = math.sqrt(NUGGET) * random.standard_normal((steps, count))
         level = math.sqrt(LEVEL) * random.standard_normal(count)
-        return np.asarray(shape[self.kind] + days[self.day] + spread.short * self._chain(fresh) + own + level)
+        return np.asarray(shape + days[self.day] + spread.short * self._chain(fresh) + own + level)
+
+    def draw_shape(self, spread: float, count: int, random: np.random.Generator) -> Floats:
+        """Return `count` departures (t, count) that are shapes of the day and nothing else."""
+        drawn = _root(self.shape_of_day) @ random.standard_normal((len(self.shape_of_day), count))
+        return np.asarray(spread * drawn[self.kind])
 
     def between(self, runs: Ints, shape: Floats) -> SummedPrior:
         """Return the prior of sums over runs of steps, each step weighted by its part of the shape."""
@@ -113,7 +118,7 @@ class CalendarPrior:
         kinds = np.bincount(runs * len(self.shape_of_day) + self.kind, shape, count * len(self.shape_of_day))
         days = np.bincount(runs * len(self.season) + self.day, shape, count * len(self.season))
         kinds, days = kinds.reshape(count, -1), days.reshape(count, -1)
-        short = np.diag(np.bincount(runs, shape**2, count))
+        short = np.asarray(np.diag(np.bincount(runs, shape**2, count)), dtype=np.float64)
         lag, weight = 1, self.decay
         while weight > 3e-4 and lag < len(runs):  # noqa: PLR2004  # far below the steps' own variance
             later, earlier = slice(lag, None), slice(None, -lag)

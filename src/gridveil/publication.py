@@ -11,7 +11,7 @@ from typing import Any
 
 from gridveil.cube import Grid, Window
 from gridveil.errors import BudgetError, UsageError
-from gridveil.estimate import Estimate
+from gridveil.estimate import Estimate, Posterior
 from gridveil.ingest.ingest import ingest
 from gridveil.ingest.report import Report
 from gridveil.ingest.source import IngestedSource
@@ -30,7 +30,6 @@ from gridveil.release.label import (
     MeasurementFacts,
     MechanismFacts,
     Privacy,
-    PrivateBoundFacts,
     WindowFacts,
     WindowName,
 )
@@ -135,6 +134,8 @@ def make_label(plan: Plan, kernel: Kernel, estimate: Estimate, today: date) -> L
     """Return the privacy statement: public settings, and what the kernel recorded."""
     spec = plan.spec
     training = plan.window.before(train_steps(plan.mechanism)) if train_steps(plan.mechanism) else None
+    correction = estimate.details.get(FACTOR)
+    about_the_truth = isinstance(estimate.errors, Posterior)
     return Label(
         title=spec.title,
         publisher=spec.publisher,
@@ -144,7 +145,8 @@ def make_label(plan: Plan, kernel: Kernel, estimate: Estimate, today: date) -> L
         privacy=Privacy(epsilon=float(kernel.budget.epsilon), epsilon_accounted=kernel.spent),
         noise=_noise(kernel),
         bounds=_bounds(plan, kernel.records),
-        private_bound=private_bound_facts(kernel, estimate) if spec.private_bound else None,
+        private_bound_epsilon=_histogram_epsilon(kernel.records) if spec.private_bound else None,
+        correction=correction,
         mechanism=MechanismFacts(
             name=spec.mechanism,
             parameters=asdict(plan.mechanism),  # type: ignore[call-overload]  # mechanisms are dataclasses
@@ -155,13 +157,8 @@ def make_label(plan: Plan, kernel: Kernel, estimate: Estimate, today: date) -> L
         window=WindowFacts.of(plan.window),
         training_window=WindowFacts.of(training) if training else None,
         choices=spec.choices,
-        not_covered=wording.not_covered(corrected=spec.private_bound),
+        not_covered=wording.not_covered(corrected=correction is not None, about_the_truth=about_the_truth),
     )
-
-
-def private_bound_facts(kernel: Kernel, estimate: Estimate) -> PrivateBoundFacts:
-    """Return what choosing the bounds privately cost, and what values were multiplied by for it."""
-    return PrivateBoundFacts(epsilon=_histogram_epsilon(kernel.records), correction=estimate.details.get(FACTOR))
 
 
 def _histogram_epsilon(records: tuple[Record, ...]) -> float:

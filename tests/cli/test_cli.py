@@ -56,13 +56,10 @@ def test_bounds_need_not_be_stated(work: Path) -> None:
     assert "corrected upwards by the factor" in done.stdout
     release = gridveil.open(work / "without")
     label = release.label
-    assert label.private_bound is not None
-    assert label.private_bound.correction == label.mechanism.details["debias_factor"]
+    assert label.correction == label.mechanism.details["debias_factor"]
     histogram, sums = label.measurements
-    assert (histogram.kind, histogram.bound_kwh, histogram.epsilon) == (
-        *("household_totals", None),
-        label.private_bound.epsilon,
-    )
+    assert (histogram.kind, histogram.bound_kwh) == ("household_totals", None)
+    assert histogram.epsilon == label.private_bound_epsilon
     assert sums.bound_kwh == label.bounds[0].window_kwh < 23 * 120
     assert f"a noisy histogram of household totals, epsilon {histogram.epsilon:g} of it" in label.bounds[0].origin
     assert any("corrected upwards for it" in line for line in label.not_covered)

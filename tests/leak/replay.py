@@ -4,10 +4,9 @@ from pathlib import Path
 
 import numpy as np
 
-from gridveil.mechanisms.bounded import release_with_private_bound
+from gridveil.mechanisms.bounded import FACTOR, release_with_private_bound
 from gridveil.mechanisms.registry import make
 from gridveil.privacy.bound import Bound
-from gridveil.publication import private_bound_facts
 from gridveil.release.files import load_label
 from gridveil.release.label import MechanismFacts
 from gridveil.release.write import write_release
@@ -21,15 +20,15 @@ def main() -> None:
     grid, window = label.grid.grid(), label.window.window()
     published = next(bound for bound in label.bounds if bound.window == "published")
     step = round(published.step_kwh * 1000)
-    chosen = label.private_bound is not None
+    chosen = label.private_bound_epsilon is not None
     bound = Bound(step, step * window.steps if chosen else round(published.window_kwh * 1000))
     kernel = kernel_without_data(tape, grid, window, epsilon=label.privacy.epsilon, bound=bound)
     mechanism = make(label.mechanism.name, label.mechanism.parameters)
     estimate = release_with_private_bound(kernel, mechanism) if chosen else mechanism.release(kernel.face())
     facts = MechanismFacts(name=label.mechanism.name, parameters=label.mechanism.parameters, details=estimate.details)
     accounted = label.privacy.model_copy(update={"epsilon_accounted": kernel.spent})
-    private = private_bound_facts(kernel, estimate) if chosen else None
-    again = label.model_copy(update={"mechanism": facts, "privacy": accounted, "private_bound": private})
+    correction = estimate.details.get(FACTOR)
+    again = label.model_copy(update={"mechanism": facts, "privacy": accounted, "correction": correction})
     write_release(Path("again"), grid=grid, window=window, estimate=estimate, label=again)
 
 

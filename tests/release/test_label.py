@@ -17,12 +17,11 @@ from gridveil.release.label import (
     MeasurementFacts,
     MechanismFacts,
     Privacy,
-    PrivateBoundFacts,
-    bounds_in_words,
     describe,
 )
 from gridveil.release.readme import readme
 from gridveil.release.registry import to_registry
+from gridveil.release.wording import NOT_COVERED, not_covered
 
 from .conftest import make_label
 
@@ -128,7 +127,7 @@ def test_measurements_of_one_kind_in_a_row_are_told_together() -> None:
 
 def test_a_label_of_the_first_version_is_still_read(tmp_path: Path) -> None:
     facts = yaml.safe_load(dump_label(make_label()))
-    del facts["private_bound"]
+    del facts["private_bound_epsilon"], facts["correction"]
     for measured in facts["measurements"]:
         del measured["noise"], measured["bound_kwh"]
     path = tmp_path / "label.yaml"
@@ -136,15 +135,25 @@ def test_a_label_of_the_first_version_is_still_read(tmp_path: Path) -> None:
     assert load_label(path) == make_label(schema_version=1)
 
 
-def test_private_bounds_are_told_with_their_correction() -> None:
-    label = make_label(private_bound=PrivateBoundFacts(epsilon=0.1, correction=1.0625))
+def test_corrected_values_are_told() -> None:
+    label = make_label(private_bound_epsilon=0.1, correction=1.0625)
     assert "corrected upwards by the factor 1.062 for what the bounds cut" in words(label)
     assert "true consumption means consumption so capped" in words(label)
     assert "how far the correction for the bounds is wrong" in readme(label)
     assert "energy cut off by the bounds" not in readme(label)
     assert "corrected" not in words(make_label())
-    without_factor = make_label(private_bound=PrivateBoundFacts(epsilon=0.1))
-    assert "corrected upwards for what" in bounds_in_words(without_factor)[-1]
+    assert "energy cut off by the bounds" in readme(make_label())
+
+
+def test_error_bars_about_the_truth_say_so() -> None:
+    told = readme(make_label(correction=1.1), about_the_truth=True)
+    assert "The error bars are about the consumption itself" in told
+    assert "about the noise" not in told
+    lines = not_covered(corrected=True, about_the_truth=True)
+    assert len(lines) == len(NOT_COVERED)
+    assert any("as far as a model of households holds" in line for line in lines)
+    assert not any("in part at most" in line for line in lines)
+    assert not_covered(corrected=False, about_the_truth=False) == list(NOT_COVERED)
 
 
 @pytest.mark.parametrize(("epsilon", "plain"), [(4.9, 0), (5.0, 1), (16.0, 1)])

@@ -22,7 +22,7 @@ def run(
 ) -> None:
     """Ask how much a region used over a period, and how sure that is."""
     from gridveil.release.open import open_release
-    from gridveil.release.wording import not_in_error_bars
+    from gridveil.release.wording import error_bars
 
     opened = open_release(release)
     answer = opened.query(x=_range(x, "x"), y=_range(y, "y"), time=_period(time))
@@ -31,9 +31,9 @@ def run(
         return
     typer.echo(f"{answer.value:,.1f} kWh")
     interval = f"{answer.low:,.1f} to {answer.high:,.1f} kWh (standard error {answer.standard_error:,.1f})"
-    typer.echo(f"95 % interval of the noise: {interval}")
-    cut = not_in_error_bars(corrected=opened.label.private_bound is not None)
-    typer.echo(f"It does not cover {cut}, nor all that spreading gets wrong: see README.md.")
+    typer.echo(f"95 % interval: {interval}")
+    corrected = opened.label.correction is not None
+    typer.echo(error_bars(corrected=corrected, about_the_truth=opened.about_the_truth))
 
 
 def _range(text: str | None, axis: str) -> tuple[int, int] | None:

@@ -145,12 +145,12 @@ def _promise(epsilon: float, labels: list[Label]) -> str:
 
 def _bounds(label: Label) -> list[str]:
     """Say what a household counts with; of private bounds also what they cost, and how values were corrected."""
-    sentences = [_bound(bound) for bound in label.bounds]
-    if label.private_bound is None:
-        return sentences
-    chosen = wording.chosen_privately(label.private_bound.epsilon)
-    by = f"{label.mechanism.name}: bounds were {chosen}."
-    return [by, *sentences, f"{label.mechanism.name}: {wording.correction(label.private_bound.correction)}"]
+    name, sentences = label.mechanism.name, [_bound(bound) for bound in label.bounds]
+    if label.private_bound_epsilon is not None:
+        sentences.insert(0, f"{name}: bounds were {wording.chosen_privately(label.private_bound_epsilon)}.")
+    if label.correction is not None:
+        sentences.append(f"{name}: {wording.correction(label.correction)}")
+    return sentences
 
 
 def _bound(bound: BoundFacts) -> str:

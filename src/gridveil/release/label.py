@@ -97,13 +97,6 @@ class BoundFacts(_Facts):
     origin: str = "not stated"
 
 
-class PrivateBoundFacts(_Facts):
-    """That window bounds were chosen privately: what it cost, and what values were multiplied by for what was cut."""
-
-    epsilon: NonNegativeFloat
-    correction: PositiveFloat | None = None
-
-
 class MechanismFacts(_Facts):
     """How the values were made. `details` are those of the mechanism's `Estimate`."""
 
@@ -141,7 +134,8 @@ class Label(_Facts):
     privacy: Privacy
     noise: str
     bounds: list[BoundFacts]
-    private_bound: PrivateBoundFacts | None = None
+    private_bound_epsilon: NonNegativeFloat | None = Field(None, description="what private bounds cost, if any are")
+    correction: PositiveFloat | None = Field(None, description="what values were multiplied by for what bounds cut")
     mechanism: MechanismFacts
     measurements: list[MeasurementFacts]
     grid: GridFacts
@@ -234,8 +228,7 @@ def _measured(run: list[MeasurementFacts]) -> str:
 
 def bounds_in_words(label: Label) -> list[str]:
     """Return the bounds as sentences, and how values were corrected for them."""
-    chosen = label.private_bound
-    corrected = [] if chosen is None else [wording.correction(chosen.correction)]
+    corrected = [] if label.correction is None else [wording.correction(label.correction)]
     return [*map(bound_in_words, label.bounds), *corrected]
 
 

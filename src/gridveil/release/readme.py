@@ -41,18 +41,15 @@ With QGIS: Layer > Add Raster Layer, choose `consumption.nc` and in it `consumpt
 
 ## Reading it
 
-- A value is an estimate, and `consumption_se` the standard error that follows from the noise. `gridveil query` gives
-  95 % intervals for any range.
+- A value is an estimate, and `consumption_se` its standard error. `gridveil query` gives 95 % intervals for any range.
 - {quadrature}
 - {negative}
-- The error bars are about the noise. They do not cover {cut}, and cover the error of spreading
-  a measured sum over its cells and steps in part at most: the true consumption lies outside a 95 % interval more often
-  than in 5 of 100 questions (see `not_covered` in the label).
+- {error_bars} See `not_covered` in the label.
 """
 
 
-def readme(label: Label) -> str:
-    """Return the text of a release's README.md."""
+def readme(label: Label, *, about_the_truth: bool = False) -> str:
+    """Return the text of a release's README.md; `about_the_truth` says that error bars are not of the noise alone."""
     grid, window = label.grid, label.window
     promise = [wording.promise(label.privacy.epsilon), *warnings(label)]
     return _TEXT.format(
@@ -74,5 +71,5 @@ def readme(label: Label) -> str:
         promise="\n".join(promise if label.private else [wording.NOT_PRIVATE_WHY]),
         quadrature=wording.QUADRATURE,
         negative=wording.NEGATIVE,
-        cut=wording.not_in_error_bars(corrected=label.private_bound is not None),
+        error_bars=wording.error_bars(corrected=label.correction is not None, about_the_truth=about_the_truth),
     )

@@ -23,6 +23,11 @@ CORRECTED = (
     "Energy cut off by the bounds: values are corrected upwards for it, everywhere alike, by what a noisy histogram "
     "says of all households; where heavy users live side by side they are too low, elsewhere too high."
 )
+SPREAD = "The error of spreading a measured sum over its cells and steps: error bars cover it in part at most."
+MODEL = (
+    "Households unlike those that the error bars take for granted: they cover noise, correction and spreading as far "
+    "as a model of households holds."
+)
 NOT_COVERED = (
     "Several households of one person, or several meters of one household under different ids: their losses add up.",
     "An id that is not a household: the promise is about what the id stands for.",
@@ -30,7 +35,7 @@ NOT_COVERED = (
     "Other releases about the same households, earlier or later: their epsilons add up.",
     "How long the run took, and anything else seen of the machine it ran on.",
     CUT,
-    "The error of spreading a measured sum over its cells and steps: error bars cover it in part at most.",
+    SPREAD,
 )
 SEED = "The seed is of what is computed after the noise was added; the noise has none."
 QUADRATURE = (
@@ -69,9 +74,13 @@ def high_epsilon(epsilon: float) -> list[str]:
     return [warning]
 
 
-def not_covered(*, corrected: bool) -> list[str]:
-    """Return what the guarantee and the values do not cover; `corrected` where bounds were chosen privately."""
-    return [CORRECTED if corrected and line == CUT else line for line in NOT_COVERED]
+def not_covered(*, corrected: bool, about_the_truth: bool) -> list[str]:
+    """Return what guarantee, values and error bars do not cover.
+
+    corrected: values were multiplied for what the bounds cut. about_the_truth: error bars are not of the noise alone.
+    """
+    instead = {**({CUT: CORRECTED} if corrected else {}), **({SPREAD: MODEL} if about_the_truth else {})}
+    return [instead.get(line, line) for line in NOT_COVERED]
 
 
 def chosen_privately(epsilon: float) -> str:
@@ -79,15 +88,24 @@ def chosen_privately(epsilon: float) -> str:
     return f"chosen privately from a noisy histogram of household totals, epsilon {epsilon:g} of it"
 
 
-def correction(factor: float | None) -> str:
-    """Return how values were corrected for what private bounds cut."""
-    by = "" if factor is None else f" by the factor {factor:.4g}"
-    return f"Values are corrected upwards{by} for what the bounds cut, as far as the noisy histogram tells. {CAPPED}"
+def correction(factor: float) -> str:
+    """Return how values were corrected for what bounds cut."""
+    return f"Values are corrected upwards by the factor {factor:.4g} for what the bounds cut. {CAPPED}"
 
 
-def not_in_error_bars(*, corrected: bool) -> str:
-    """Return what of the bounds an interval of the noise leaves out."""
-    return "how far the correction for the bounds is wrong" if corrected else "energy cut off by the bounds"
+def error_bars(*, corrected: bool, about_the_truth: bool) -> str:
+    """Return what error bars are about, and what they leave out."""
+    if about_the_truth:
+        return (
+            "The error bars are about the consumption itself: noise, what the bounds cut and spreading are in them, as "
+            "far as a model of households holds."
+        )
+    cut = "how far the correction for the bounds is wrong" if corrected else "energy cut off by the bounds"
+    return (
+        f"The error bars are about the noise. They do not cover {cut}, and cover the error of spreading a measured sum "
+        "over its cells and steps in part at most: the true consumption lies outside a 95 % interval more often than "
+        "in 5 of 100 questions."
+    )
 
 
 def staircase(epsilon: float) -> list[str]:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from gridveil.cube import Grid, Window
 from gridveil.errors import UsageError
-from gridveil.estimate import Estimate
+from gridveil.estimate import Estimate, Posterior
 from gridveil.folder import new_folder
 from gridveil.release.files import LABEL, README, VALUES, dump_label
 from gridveil.release.label import GridFacts, Label, WindowFacts
@@ -26,5 +26,7 @@ def write_release(path: Path, *, grid: Grid, window: Window, estimate: Estimate,
     with new_folder(path) as aside:
         write_netcdf(aside / VALUES, grid=grid, window=window, estimate=estimate, label=label)
         (aside / LABEL).write_text(dump_label(label), encoding="utf-8")
-        (aside / README).write_text(readme(label), encoding="utf-8")
+        (aside / README).write_text(
+            readme(label, about_the_truth=isinstance(estimate.errors, Posterior)), encoding="utf-8"
+        )
         aside.chmod(0o755)

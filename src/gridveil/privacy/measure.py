@@ -120,7 +120,7 @@ class HouseholdTotals(Protocol):
 class Measure:
     """Everything a mechanism may know and ask: public facts, and measurements that are paid for.
 
-    `epsilon` is the whole budget; `remaining()` is what the worst-off pillar has left. `window` and `bound`
+    `epsilon` is what it may spend; `remaining()` is what the worst-off pillar has left. `window` and `bound`
     are the published window and its bound; `window.before(n)` is a training window, if the source has it.
     """
 

@@ -3,22 +3,28 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
 
 import numpy as np
 
 from gridveil.estimate import Floats
+from gridveil.mechanisms.marginals import even_share
 from gridveil.mechanisms.population.population import Population
-
-if TYPE_CHECKING:
-    from gridveil.privacy.measure import NoiseKind
+from gridveil.privacy.measure import NoiseKind
 
 QUERY = 0.1
 """The part of the map that a typical range query covers."""
+UNEVEN = 2.0
+"""How much more noise counts than in a town that is everywhere alike: the mean of (1 + 3c^2) / (1 + c^2) with a
+coefficient of variation c of 1 between queries, because relative errors are large where few households live."""
 CLUSTER = 0.1
 """How far a region's totals may be from everyone's, as a part of them: heavy users live beside heavy users."""
+PERIOD = 0.5
+"""The part of the window that a typical query covers, times how much smoothing in time lessens noise."""
+HABITS, SHAPE = 0.35, 0.05
+"""How far a household's part of a period strays from everyone's, and how far that of all heavy users together does."""
 LEAST = 0.3
-"""The lowest bound considered is this quantile."""
+"""The lowest bound considered is this quantile: below it the sum hardly depends on how much anyone uses."""
 
 
 def noise_variance(noise: NoiseKind, epsilon: float) -> float:
@@ -37,40 +43,84 @@ def noise_variance(noise: NoiseKind, epsilon: float) -> float:
 def space_bound(population: Population, epsilon: float, noise: NoiseKind, cells: int) -> int:
     """Return the bound, Wh, for the sums of `cells` cells that cost `epsilon` together.
 
-    It makes the expected squared error of a range query least: noise of its cells, households that a common factor
-    does not put back right, and regions of heavy users.
+    It makes the expected squared relative error of a range query least: its cells' noise, heavy users here and light
+    ones there whom one factor for all puts back wrongly, and what is not known about that factor.
     """
-    return _best(population, cells * noise_variance(noise, epsilon) / QUERY)
+    cuts = _Cuts.of(population)
+    return cuts.best(_space_noise(noise, epsilon, cells) * cuts.noise + cuts.space(cells))
 
 
 def time_bound(population: Population, epsilon: float, noise: NoiseKind, steps: int) -> int:
-    """Return the bound, Wh, for the sums of all households in each of `steps` steps that cost `epsilon` together."""
-    return _best(population, steps * noise_variance(noise, epsilon) / QUERY)
+    """Return the bound, Wh, for the sums of all households in each of `steps` steps that cost `epsilon` together.
+
+    Everyone is in each of these sums, and only their proportions count: all that a low bound does is to let heavy
+    users' habits count for less. It pays to go lower than in space.
+    """
+    cuts = _Cuts.of(population)
+    return cuts.best(_time_noise(noise, epsilon, steps) * cuts.noise + cuts.time(steps))
 
 
-def _best(population: Population, noise: float) -> int:
-    """Return the bound with the least squared relative error; `noise` is the variance at bound 1 of the whole map."""
-    bounds = population.support[population.support >= population.quantile(LEAST)]
-    errors = [_error(population, bound, noise) for bound in bounds]
-    return max(1, round(float(bounds[int(np.argmin(errors))])))
+def common_bound(population: Population, epsilon: float, noise: NoiseKind, cells: int, steps: int) -> int:
+    """Return one bound, Wh, for a mechanism that divides `epsilon` between space and time in its own way."""
+    cuts, share = _Cuts.of(population), even_share(cells, steps)
+    noises = _space_noise(noise, share * epsilon, cells) + _time_noise("laplace", (1 - share) * epsilon, steps)
+    return cuts.best(noises * cuts.noise + cuts.space(cells) + cuts.time(steps))
 
 
-def _error(population: Population, bound: float, noise: float) -> float:
-    """Return the squared relative error of a typical range query under a bound."""
-    support, weights, whole = population.support, population.weights, population.mean()
-    kept = np.minimum(support, bound)
-    factor = whole / float(weights @ kept)
-    left = float(weights @ (support - factor * kept) ** 2)
-    follows = float(weights @ np.where(support < bound, support, 0.0)) / float(weights @ kept)
-    factors = population.debias_draws(bound)
-    total = population.households * whole
-    return float(
-        (factor * bound / total) ** 2 * noise
-        + left * population.households / QUERY / total**2
-        + (CLUSTER * (1 - follows)) ** 2
-        + _variance(factors) / factor**2
-    )
+def _space_noise(noise: NoiseKind, epsilon: float, cells: int) -> float:
+    """Return the noise variance of a query's sum at bound 1, scaled up to the whole map."""
+    return UNEVEN * noise_variance(noise, epsilon) * cells / max(QUERY, 1 / cells)
 
 
-def _variance(values: Floats) -> float:
-    return float(values.var())
+def _time_noise(noise: NoiseKind, epsilon: float, steps: int) -> float:
+    return noise_variance(noise, epsilon) * steps / max(PERIOD, 1 / steps)
+
+
+@dataclass(frozen=True)
+class _Cuts:
+    """What each of many bounds does to a population, as squared errors relative to all consumption."""
+
+    bounds: Floats
+    noise: Floats
+    """Of noise with variance 1 at bound 1, after the factor."""
+    left: Floats
+    """Of the sum of independent households after the factor."""
+    cut: Floats
+    """The part of all consumption that is cut away."""
+    follows: Floats
+    """How many per cent the bounded sum rises when everyone uses one per cent more."""
+    factor: Floats
+    """Of the factor itself."""
+
+    @classmethod
+    def of(cls, population: Population) -> _Cuts:
+        """Return what every total of the support would do as a bound."""
+        support, weights, mean = population.support, population.weights, population.mean()
+        bounds = support[support >= population.quantile(LEAST)]
+        kept = np.minimum(support, bounds[:, None])
+        bounded = kept @ weights
+        factors = mean / bounded
+        draws = (population.draws_weights @ support)[:, None] / (population.draws_weights @ kept.T)
+        return cls(
+            bounds=bounds,
+            noise=(factors * bounds / (population.households * mean)) ** 2,
+            left=((support - factors[:, None] * kept) ** 2 @ weights) / (population.households * mean**2),
+            cut=1 - 1 / factors,
+            follows=np.where(support < bounds[:, None], support, 0.0) @ weights / bounded,
+            factor=draws.var(axis=0) / factors**2,
+        )
+
+    def space(self, cells: int) -> Floats:
+        """Return the error of a typical part of the map, besides noise."""
+        query = max(QUERY, 1 / cells)
+        mixed = self.left * (1 / query - 1) + (CLUSTER * (1 - self.follows)) ** 2 * (1 - query)
+        return np.asarray(mixed + self.factor, dtype=np.float64)
+
+    def time(self, steps: int) -> Floats:
+        """Return the error of a typical part of the window, besides noise; there is none in a single step."""
+        period = max(PERIOD, 1 / steps)
+        return np.asarray((HABITS**2 * self.left + (SHAPE * self.cut) ** 2) * (1 - period), dtype=np.float64)
+
+    def best(self, errors: Floats) -> int:
+        """Return the bound with the least error."""
+        return max(1, round(float(self.bounds[int(np.argmin(errors))])))

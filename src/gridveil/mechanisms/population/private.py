@@ -3,23 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from gridveil.estimate import Estimate, LinearNoise, NoisyParts, Replicates
-from gridveil.mechanisms.population.bounds import space_bound
+from gridveil.mechanisms.population.bounds import common_bound
 from gridveil.mechanisms.population.fit import measure_population
 from gridveil.mechanisms.population.histogram import histogram_epsilon
 from gridveil.mechanisms.population.population import DRAWS, Population
 from gridveil.privacy.bound import Bound
-from gridveil.privacy.measure import Measure
-
-if TYPE_CHECKING:
-    from gridveil.privacy.measure import NoiseKind
-
-SPACE = 0.6
-"""The part of its budget that a mechanism is expected to spend on where consumption is."""
+from gridveil.privacy.measure import Measure, NoiseKind
 
 
 @dataclass(frozen=True)
@@ -37,9 +30,8 @@ def choose_bound(measure: Measure, noise: NoiseKind = "laplace") -> PrivateBound
     """
     epsilon = histogram_epsilon(measure.epsilon)
     population = measure_population(measure, epsilon)
-    rest = SPACE * (measure.epsilon - epsilon)
-    window = min(space_bound(population, rest, noise, measure.grid.cells), measure.bound.window)
-    return PrivateBound(Bound(measure.bound.step, window), population)
+    best = common_bound(population, measure.epsilon - epsilon, noise, measure.grid.cells, measure.window.steps)
+    return PrivateBound(Bound(measure.bound.step, min(best, measure.bound.window)), population)
 
 
 def debiased(estimate: Estimate, chosen: PrivateBound) -> Estimate:

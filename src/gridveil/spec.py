@@ -26,7 +26,7 @@ T = TypeVar("T")
 SLACK = timedelta(days=366)
 """Room in the calendar before and after a window, for clocks and training."""
 
-DEFAULT_MECHANISM = "stpt"
+DEFAULT_MECHANISM = "mosaic"
 """Of a publication that names none, and the first of the demo; `--help` says it too."""
 
 WH_PER_KWH = 1000
@@ -35,7 +35,7 @@ SECONDS_PER_HOUR = 3600
 SUPPLY = 23_000
 """Watts of a 100 A supply at 230 V: what the step bound follows from when none is stated."""
 
-STEP_BY_DEFAULT = "gridveil's default: what a 100 A supply at 230 V can deliver in a step"
+STEP_BY_DEFAULT = "what a 100 A supply at 230 V can deliver (gridveil's default)"
 
 HOW_TO_CHOOSE = {
     "readings": "give the table of readings",

@@ -144,7 +144,7 @@ def test_check_reports_and_strict_fails(work: Path) -> None:
         (f"{PLACE} --bound tight --epsilon 3 --mechanism even --out new", 2, "auto"),
         (f"{BOUNDS} --epsilon 3 --mechanism even --out new --grid 8x8", 2, "--extent"),
         (f"{PLACE} {BOUNDS} --mechanism even --out new", 2, "--epsilon"),
-        (f"{PLACE} {BOUNDS} --epsilon 3 --mechanism evn --out new", 2, "there are: stpt"),
+        (f"{PLACE} {BOUNDS} --epsilon 3 --mechanism evn --out new", 2, "there are: mosaic"),
         (f"{PLACE} {BOUNDS} --epsilon 3 --mechanism even --set depth=5 --out new", 2, "no parameter depth"),
         (f"{PLACE} {BOUNDS} --epsilon 3 --mechanism stpt --set depth=deep --out new", 2, "depth"),
         (f"{PLACE} {BOUNDS} --epsilon 3 --mechanism even --out release", 2, "already there"),

@@ -140,8 +140,8 @@ def test_a_study_that_is_being_written_is_left_alone(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("wrong", "words"),
     [
-        ({"mechanisms": ("evn",)}, "there is no mechanism evn; there are: stpt"),
-        ({"mechanisms": ()}, "there are: stpt"),
+        ({"mechanisms": ("evn",)}, "there is no mechanism evn; there are: mosaic"),
+        ({"mechanisms": ()}, "there are: mosaic"),
         ({"mechanisms": ("evn:a=1",)}, "there is no mechanism evn"),
         ({"mechanisms": ("outer:share",)}, "NAME:PARAMETER=VALUE"),
         ({"mechanisms": ("outer:part=1",)}, "no parameter part"),

@@ -30,7 +30,7 @@ def test_parameters_are_checked_and_read_from_text() -> None:
         ("stpt", {"depth": "-1"}, "depth"),
         ("stpt", {"partition": "rings"}, "partition"),
         ("identity", {"k": 1}, "it has: none"),
-        ("stpd", {}, "there are: stpt"),
+        ("stpd", {}, "there are: mosaic"),
     ):
         with pytest.raises(UsageError, match=words):
             registry.make(name, parameters)

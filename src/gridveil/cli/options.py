@@ -43,7 +43,7 @@ Epsilon = Annotated[
     str | None, typer.Option(help="The budget: 1 strong, 3 common, from 5 on weak", rich_help_panel=PRIVACY)
 ]
 Acknowledge = Annotated[bool, typer.Option("--acknowledge", help="Allow epsilon above 30", rich_help_panel=PRIVACY)]
-MechanismName = Annotated[str | None, typer.Option(help="See `gridveil mechanisms` [stpt]", rich_help_panel=PRIVACY)]
+MechanismName = Annotated[str | None, typer.Option(help="See `gridveil mechanisms` [mosaic]", rich_help_panel=PRIVACY)]
 Parameters = Annotated[
     list[str] | None, typer.Option("--set", help="A mechanism's parameter, NAME=VALUE", rich_help_panel=PRIVACY)
 ]

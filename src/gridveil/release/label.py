@@ -227,17 +227,16 @@ def _measured(run: list[MeasurementFacts]) -> str:
 
 
 def bounds_in_words(label: Label) -> list[str]:
-    """Return the bounds as sentences, and how values were corrected for them."""
-    corrected = [] if label.correction is None else [wording.correction(label.correction)]
-    return [*map(bound_in_words, label.bounds), *corrected]
-
-
-def bound_in_words(bound: BoundFacts) -> str:
-    """Return a bound as a sentence."""
-    return (
-        f"A household counts for at most {bound.step_kwh:g} kWh a step and {bound.window_kwh:g} kWh in the "
-        f"{bound.window} window of {bound.steps} steps ({bound.origin})."
-    )
+    """Return the bounds as sentences, where they come from, and how values were corrected for them."""
+    return [
+        *(
+            f"A household counts for at most {bound.step_kwh:g} kWh a step and {bound.window_kwh:g} kWh in the "
+            f"{bound.window} window of {bound.steps} steps."
+            for bound in label.bounds
+        ),
+        *dict.fromkeys(f"Origin of the bounds: {bound.origin}." for bound in label.bounds),
+        *([] if label.correction is None else [wording.correction(label.correction)]),
+    ]
 
 
 def _pairs(facts: dict[str, Any]) -> str:

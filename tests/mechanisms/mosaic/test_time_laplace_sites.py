@@ -1,4 +1,4 @@
-"""Moments of a normal variable seen through Laplace noise, against sums over a fine grid; sites against exact answers."""
+"""Moments of a normal variable seen through Laplace noise, against a fine grid; sites against exact answers."""
 
 from __future__ import annotations
 

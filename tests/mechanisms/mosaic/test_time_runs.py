@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from gridveil.cube import Window
-from gridveil.mechanisms.mosaic.runs import choose_runs
+from gridveil.mechanisms.mosaic.runs import choose_runs, plan_time
 
 START = datetime(2013, 1, 14, tzinfo=UTC)
 
@@ -39,3 +39,31 @@ def test_with_little_budget_days_are_summed() -> None:
 def test_a_year_of_quarters_of_an_hour(households: float) -> None:
     runs = choose_runs(Window(START, timedelta(minutes=15), 35_040), households, 4e6, 0.5, 6e6)
     assert runs.max() < 480 or runs.max() == 35_039
+
+
+class Uniform:
+    """Households' totals, any from 0 to 100 kWh alike."""
+
+    def __init__(self, households: float) -> None:
+        self.households = households
+
+    def quantile(self, q: float) -> float:
+        return 1e5 * q
+
+    def mean(self, bound: float = 1e5) -> float:
+        bound = min(bound, 1e5)
+        return bound - bound**2 / 2e5
+
+
+def test_a_plan_cuts_less_where_noise_is_less() -> None:
+    window = Window(START, timedelta(hours=1), 120)
+    low, high = (plan_time(window, Uniform(households), 0.5) for households in (100.0, 1e6))
+    assert low.bound < high.bound
+    assert low.runs.max() < high.runs.max() == 119
+
+
+@pytest.mark.parametrize("households", [0.0, 1e9])
+def test_a_plan_is_made_for_nobody_and_for_everybody(households: float) -> None:
+    plan = plan_time(Window(START, timedelta(hours=1), 24), Uniform(households), 1.0)
+    assert plan.bound >= 1
+    assert plan.runs.shape == (24,)

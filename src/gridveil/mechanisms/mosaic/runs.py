@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from datetime import timedelta
+from typing import Protocol
 
 import numpy as np
 
@@ -16,35 +18,92 @@ MOST = 480
 """More sums than this only where every step by itself is worth it."""
 CLEAR = 0.03
 """Noise of a step, relative to its consumption, below which every step of a long window is measured."""
+QUANTILES = (0.3, 0.5, 0.7, 0.8, 0.87, 0.93, 0.97, 0.985, 0.995)
+"""Of households' totals: bounds to choose from."""
 QUERIES = 66
 LENGTH = 10  # steps of a short query
 BETTER = 0.97  # how much better coarse sums must promise to be than every step by itself
 
 
+class Totals(Protocol):
+    """What must be known of households' window totals: see `Population`."""
+
+    @property
+    def households(self) -> float:
+        """How many there are."""
+
+    def quantile(self, q: float) -> float:
+        """Return a quantile, Wh."""
+
+    def mean(self, bound: float = ...) -> float:
+        """Return the mean, each total cut at a bound, Wh."""
+
+
+@dataclass(frozen=True)
+class TimePlan:
+    """What to measure of time: which sum every step is part of (t,), and the window bound for it, Wh."""
+
+    runs: Ints
+    bound: int
+
+
+def plan_time(window: Window, totals: Totals, epsilon: float) -> TimePlan:
+    """Return the sums of steps and the bound for them that promise the least error for `epsilon`.
+
+    A low bound needs little noise, but the profile of what it cuts away is not known.
+    """
+    bounds = sorted({max(1, round(totals.quantile(q))) for q in QUANTILES})
+    whole = totals.mean()
+    kept = [totals.mean(bound) for bound in bounds]
+    offers = [
+        _Offer(bound, bound / (epsilon * max(totals.households * left, 1.0)), 1 - left / whole if whole > 0 else 0.0)
+        for bound, left in zip(bounds, kept, strict=True)
+    ]
+    return _best(window, offers)
+
+
 def choose_runs(window: Window, households: float, mean_use: float, epsilon: float, bound: float) -> Ints:
-    """Return for every step which of the measured sums it is part of.
+    """Return for every step which of the measured sums it is part of, if the bound is given.
 
     households, mean_use: about how many there are, and what one uses in the window on average, Wh.
     epsilon, bound: what the measurement may cost, and the most that a household may contribute to it, Wh.
+    """
+    return _best(window, [_Offer(0, bound / (epsilon * max(households * mean_use, 1.0)), 0.0)]).runs
+
+
+@dataclass(frozen=True)
+class _Offer:
+    """A bound, the Laplace scale that it needs (in parts of the whole), and the part of the whole that it cuts away."""
+
+    bound: int
+    noise: float
+    cut: float
+
+
+def _best(window: Window, offers: list[_Offer]) -> TimePlan:
+    """Return the runs and the offer with which the calendar prior expects the least error of periods, short and long.
 
     A sum of many steps has the noise of a single one, but does not tell its steps apart. Tried are every step by
-    itself, and the same hours of the day summed over some days or all; taken is what lets the calendar prior expect
-    the least error of periods, short and long.
+    itself, and the same hours of the day summed over some days or all.
     """
-    noise = bound / (epsilon * max(households * mean_use, 1.0))  # Laplace scale, in parts of the whole
-    every = np.arange(window.steps)
-    if window.steps > MOST and noise * window.steps < CLEAR:
-        return every
     prior = CalendarPrior.of(window)
     asked = _queries(window.steps)
     follows = prior.apply(EXPECTED, asked)
-    errors, best = np.inf, every
+    # What is lost of the whole is put back by a factor: only how a period differs from the whole counts.
+    lost = prior.lost(asked - 1 / window.steps)
+    least, plan = np.inf, TimePlan(np.arange(window.steps), offers[-1].bound)
+    clear = [offer for offer in offers if offer.noise * window.steps < CLEAR]
+    if window.steps > MOST and clear:
+        return TimePlan(plan.runs, clear[-1].bound)
     for runs in _candidates(window):
-        worse = 1.0 if len(np.unique(runs)) == window.steps else 1 / BETTER
-        error = worse * _error(prior, runs, noise, asked, follows)
-        if error < errors:
-            errors, best = error, runs
-    return best
+        known = _Known.of(prior, runs, follows)
+        worse = 1.0 if known.count == window.steps else 1 / BETTER
+        for offer in offers:
+            left = (asked * follows).sum(axis=0) - known.explained(offer.noise)
+            error = worse * float(np.sqrt(np.maximum(left, 0.0) + offer.cut**2 * lost).mean())
+            if error < least:
+                least, plan = error, TimePlan(runs, offer.bound)
+    return plan
 
 
 def _candidates(window: Window) -> Iterator[Ints]:
@@ -81,15 +140,29 @@ def _queries(steps: int) -> Floats:
     return np.asarray(inside / np.maximum(inside.sum(axis=0), 1.0))
 
 
-def _error(prior: CalendarPrior, runs: Ints, noise: float, asked: Floats, follows: Floats) -> float:
-    """Return the mean expected error of the queries, relative, once the runs are measured."""
-    shape = np.full(len(runs), 1 / len(runs))
-    covariance = prior.between(runs, shape).covariance(EXPECTED)
-    known = shape[0] * grouped(runs, follows)
-    # The whole is known from elsewhere, almost exactly: as one more sum.
-    rows = np.vstack([covariance, covariance.sum(axis=0)])
-    covariance = np.hstack([rows, rows.sum(axis=1, keepdims=True)])
-    known = np.vstack([known, known.sum(axis=0)])
-    covariance[np.diag_indices_from(covariance)] += np.append(np.full(len(known) - 1, 2 * noise**2 + 1e-12), 1e-6)
-    explained = (known * np.linalg.solve(covariance, known)).sum(axis=0)
-    return float(np.sqrt(np.maximum((asked * follows).sum(axis=0) - explained, 0.0)).mean())
+@dataclass(frozen=True)
+class _Known:
+    """What sums of runs tell of periods: their covariance (run, run), and that with the periods (run, q)."""
+
+    covariance: Floats
+    known: Floats
+
+    @classmethod
+    def of(cls, prior: CalendarPrior, runs: Ints, follows: Floats) -> _Known:
+        """Return it for runs; the whole is known from elsewhere, almost exactly, and comes last."""
+        shape = np.full(len(runs), 1 / len(runs))
+        rows = prior.between(runs, shape).covariance(EXPECTED)
+        rows = np.vstack([rows, rows.sum(axis=0)])
+        known = grouped(runs, follows) / len(runs)
+        return cls(np.hstack([rows, rows.sum(axis=1, keepdims=True)]), np.vstack([known, known.sum(axis=0)]))
+
+    @property
+    def count(self) -> int:
+        """How many runs there are."""
+        return len(self.known) - 1
+
+    def explained(self, noise: float) -> Floats:
+        """Return how much of the periods' variances the sums explain, measured with this Laplace scale."""
+        variances = np.append(np.full(self.count, 2 * noise**2 + 1e-12), 1e-6)
+        solved = np.linalg.solve(self.covariance + np.diag(variances), self.known)
+        return np.asarray((self.known * solved).sum(axis=0))

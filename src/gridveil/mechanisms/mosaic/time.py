@@ -16,12 +16,6 @@ from gridveil.privacy.measure import Measurement
 LARGEST = 600
 """More sums than this are fitted a block at a time: time grows with the third power."""
 BLOCK = 480
-CUT = 0.17
-"""How far the shape of the day of what a bound cuts away is from everyone's: relative standard deviation.
-
-Measured on London households (24, 120 and 504 hours, 250 to 2,262 households, bounds at quantiles from 0.6 to 0.95):
-0.10 to 0.36, most of it the same every day.
-"""
 UNLIKELY = 0.01
 """Spreads that hold less of the belief than this are left out."""
 
@@ -90,7 +84,7 @@ def estimate_time(
         parts = _parts(prior, sums, _belief(prior.between(runs, shape), sums, shaped=shaped), draws, random)
     else:
         parts = _block_by_block(window, runs, noisy.values / level, scales / level, shape, draws, random, shaped=shaped)
-    lost = prior.draw_shape(CUT * cut, draws, random).T
+    lost = prior.draw_lost(cut, draws, random).T
     return TimeEstimate(_profile(parts[0]), _profile(_profile(parts[1:]) * (1 + lost)))
 
 

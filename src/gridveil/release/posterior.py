@@ -35,6 +35,7 @@ BATCH_NUMBERS = 2**20
 # Where nearly all draws say that nothing is there, what would be there is one household: lognormal, with a standard
 # deviation of its logarithm of 0.8, so that its 97.5 % quantile is so many times its mean square over mean.
 ONE_HOUSEHOLD = 1.8
+SURELY_THERE = 4.0  # standard deviations of the draws' energy away from nothing
 ENOUGH = 20  # draws with something in them
 
 
@@ -122,6 +123,8 @@ class Draws:
         error = np.sqrt(mean.var(axis=1, ddof=1) + variance.mean(axis=1))
         full = there > NOTHING
         low, high = ends(points(mean, variance, self._scores), 1 - full.mean(axis=1), len(self.size))
+        # Land where nobody lives is a case of its own, which smooth draws hardly ever hit.
+        low = np.where(there.mean(axis=1) < SURELY_THERE * there.std(axis=1), 0.0, low)
         if not full.all():
             several = np.minimum(full.sum(axis=1) / ENOUGH, 1.0)
             one = self.size.mean() * ONE_HOUSEHOLD * (shares.mean(axis=1) + 2 * np.sqrt(own.mean(axis=1)))

@@ -120,7 +120,7 @@ def _uniform(below: int, count: int) -> Ints:
 def _chance(odds: float) -> int:
     """Return a chance in 2**128 with at least these odds, times 1 + ROUNDING (see `ExactNoise`)."""
     raised = Fraction(odds) * (1 + Fraction(ROUNDING))
-    return max(1, math.ceil(2**128 * raised / (1 + raised)))
+    return math.ceil(2**128 * raised / (1 + raised))  # at least 1: odds are positive
 
 
 def _toss(chance: int, count: int) -> NDArray[np.bool_]:

@@ -17,7 +17,7 @@ ENOUGH = 5_500
 TEST = 400
 """What the first look needs of that product ..."""
 
-TEST_SHARES = (0.0075, 0.03)
+TEST_SHARES = (0.015, 0.025)
 """... and the least and the most that it may take of the budget."""
 
 TEST_BLOCKS, TEST_PARTS = 3, 3
@@ -77,7 +77,7 @@ def plan_regions(grid: Grid, window: Window, households: float, epsilon: float) 
     >>> week = Window(datetime(2013, 2, 4, tzinfo=UTC), timedelta(hours=1), 168)
     >>> plan = plan_regions(Grid(0, 0, 32, 32, 32, 32), week, 4000, 10.0)
     >>> plan.test.epsilon, plan.full.blocks, plan.full.epsilon
-    (0.1, (8, 8), 1.2)
+    (0.15, (8, 8), 1.2)
     """
     power = households * epsilon
     if power < ENOUGH or grid.cells == 1 or window.step >= timedelta(hours=HOURS):

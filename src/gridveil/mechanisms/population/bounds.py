@@ -15,16 +15,17 @@ from gridveil.privacy.measure import NoiseKind
 QUERY = 0.1
 """The part of the map that a typical range query covers."""
 UNEVEN = 2.0
-"""How much more noise counts than in a town that is everywhere alike: the mean of (1 + 3c^2) / (1 + c^2) with a
-coefficient of variation c of 1 between queries, because relative errors are large where few households live."""
+"""How much more noise counts where cells do not lend strength to each other: empty places keep noise, and relative
+errors are large there. (With a coefficient of variation c of the density, (1 + 3c^2) / (1 + c^2): 2 at c = 1.)"""
 CLUSTER = 0.1
 """How far a region's totals may be from everyone's, as a part of them: heavy users live beside heavy users."""
 PERIOD = 0.5
 """The part of the window that a typical query covers, times how much smoothing in time lessens noise."""
 HABITS, SHAPE = 0.35, 0.05
 """How far a household's part of a period strays from everyone's, and how far that of all heavy users together does."""
-LEAST = 0.3
-"""The lowest bound considered is this quantile: below it the sum hardly depends on how much anyone uses."""
+LEAST, BEYOND = 0.3, 0.2
+"""The lowest bound considered is this quantile: below it the sum hardly depends on how much anyone uses. And how many
+households are expected beyond the highest: to pay for fewer would be to pay for the tail of a fit."""
 
 
 def noise_variance(noise: NoiseKind, epsilon: float) -> float:
@@ -63,13 +64,16 @@ def time_bound(population: Population, epsilon: float, noise: NoiseKind, steps: 
 def common_bound(population: Population, epsilon: float, noise: NoiseKind, cells: int, steps: int) -> int:
     """Return one bound, Wh, for a mechanism that divides `epsilon` between space and time in its own way."""
     cuts, share = _Cuts.of(population), even_share(cells, steps)
-    noises = _space_noise(noise, share * epsilon, cells) + _time_noise("laplace", (1 - share) * epsilon, steps)
-    return cuts.best(noises * cuts.noise + cuts.space(cells) + cuts.time(steps))
+    of_space, of_time = (
+        _space_noise(noise, share * epsilon, cells),
+        _time_noise("laplace", (1 - share) * epsilon, steps),
+    )
+    return cuts.best((UNEVEN * of_space + of_time) * cuts.noise + cuts.space(cells) + cuts.time(steps))
 
 
 def _space_noise(noise: NoiseKind, epsilon: float, cells: int) -> float:
     """Return the noise variance of a query's sum at bound 1, scaled up to the whole map."""
-    return UNEVEN * noise_variance(noise, epsilon) * cells / max(QUERY, 1 / cells)
+    return noise_variance(noise, epsilon) * cells / max(QUERY, 1 / cells)
 
 
 def _time_noise(noise: NoiseKind, epsilon: float, steps: int) -> float:
@@ -96,7 +100,8 @@ class _Cuts:
     def of(cls, population: Population) -> _Cuts:
         """Return what every total of the support would do as a bound."""
         support, weights, mean = population.support, population.weights, population.mean()
-        bounds = support[support >= population.quantile(LEAST)]
+        highest = population.quantile(1 - min(BEYOND / population.households, 1 - LEAST))
+        bounds = support[(support >= population.quantile(LEAST)) & (support <= highest)]
         kept = np.minimum(support, bounds[:, None])
         bounded = kept @ weights
         factors = mean / bounded

@@ -31,14 +31,25 @@ class NoisyParts:
 
 
 @dataclass(frozen=True)
+class RegionSums:
+    """Noisy sums over the window, Wh, of regions of cells: `labels` (x, y) numbers them row by row."""
+
+    labels: Ints
+    values: Floats
+    scale: float
+
+
+@dataclass(frozen=True)
 class Replicates:
     """Reconstructions repeated with redrawn noise, and whatever else was uncertain; their spread is the error bar.
 
     Replicate `r` is the cube `space[r, x, y] * time[r, t]`, Wh: separable, so a query costs O(replicates).
+    `measured` are the sums behind `space`, if there are such: what is known of space without the mechanism's habits.
     """
 
     space: Floats
     time: Floats
+    measured: RegionSums | None = None
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from typing import Annotated
 import numpy as np
 from pydantic import Field
 
-from gridveil.estimate import Estimate, Floats, Replicates
+from gridveil.estimate import Estimate, Floats, RegionSums, Replicates
 from gridveil.privacy.measure import Measure
 
 REPLICATES = 40
@@ -92,7 +92,9 @@ def product_estimate(measured: Marginals, shape: tuple[int, int, int], fit: Fit,
     cells, steps = fit(measured)
     again, times = fit(measured.redrawn(cells, steps, seed))
     values = cells.reshape(*shape[:2], 1) * _profile(steps)
-    return Estimate(values, Replicates(again.reshape(-1, *shape[:2]), _profile(times)))
+    each = np.arange(measured.cells.size).reshape(shape[:2])
+    sums = RegionSums(each, measured.cells, measured.cell_scale)
+    return Estimate(values, Replicates(again.reshape(-1, *shape[:2]), _profile(times), sums))
 
 
 def _profile(steps: Floats) -> Floats:

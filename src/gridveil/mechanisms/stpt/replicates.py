@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from gridveil.estimate import Floats, Replicates
+from gridveil.estimate import Floats, RegionSums, Replicates
 from gridveil.mechanisms.stpt.blocks import BlockSums, sum_runs
 from gridveil.mechanisms.stpt.distribute import distribute
 from gridveil.mechanisms.stpt.pattern import Pattern
@@ -40,7 +40,8 @@ def replicate(sums: BlockSums, pattern: Pattern, space: Floats, time: Floats, se
         )
         for other in times
     ]
-    return Replicates(np.stack([each[0] for each in drawn]), np.stack([each[1] for each in drawn]))
+    measured = RegionSums(sums.level.labels, sums.space.ravel(), sums.space_scale)
+    return Replicates(np.stack([each[0] for each in drawn]), np.stack([each[1] for each in drawn]), measured)
 
 
 def _other_times(pattern: Pattern, random: np.random.Generator) -> Floats:

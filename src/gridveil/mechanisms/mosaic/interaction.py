@@ -40,6 +40,7 @@ class Setting:
 class Deviations:
     """What is known of `g`: its mean (k, q), draws of what it may be (r, k, q), and its amplitude (posterior mean).
 
+    Draws are of some half of each region, not all of it: queries cut through regions, and districts do so too.
     evidence: log of how much likelier the data are than without any deviations.
     """
 
@@ -74,7 +75,8 @@ def deviations(setting: Setting, sums: Floats, noise_variance: float, draws: int
     some = np.empty((draws, *mean.shape))
     for number, (basis, seen) in enumerate(zip(bases, coordinates, strict=True)):
         here = np.flatnonzero(chosen // AMPLITUDES.size == number)
-        some[here] = basis.sample(seen, noise_variance, AMPLITUDES[chosen[here] % AMPLITUDES.size], rng)
+        amplitudes = AMPLITUDES[chosen[here] % AMPLITUDES.size]
+        some[here] = basis.sample(seen, noise_variance, amplitudes, rng) + basis.within(amplitudes, rng)
     return Deviations(mean, some, float(weight.sum(axis=0) @ AMPLITUDES), evidence)
 
 
@@ -93,6 +95,7 @@ class _Basis:
     right_root: Floats  # (q, q)
     observe: tuple[Floats, Floats]  # the field to data: (k,), (p, q)
     spectrum: Floats
+    half: float  # variance of half a region around the whole, at amplitude 1
 
     @classmethod
     def of(cls, setting: Setting, reach: float, hours: float) -> _Basis:
@@ -120,6 +123,8 @@ class _Basis:
             _root(time),
             (setting.regions, parts),
             np.maximum(left_values, 0.0)[:, None] * np.maximum(right_values, 0.0),
+            # Halves are half a side apart; a region is about one of equally many squares.
+            half=0.5 * (1 - float(np.exp(-0.5 / np.sqrt(setting.regions.size) / reach))),
         )
 
     def coordinates(self, sums: Floats) -> Floats:
@@ -139,6 +144,12 @@ class _Basis:
         residual = seen - self.coordinates(regions[:, None] * (prior @ parts.T)) - noise
         power = amplitudes[:, None, None] ** 2
         return np.asarray(prior + self.field(power / (power * self.spectrum + noise_variance) * residual))
+
+    def within(self, amplitudes: Floats, rng: np.random.Generator) -> Floats:
+        """Draw how half of each region differs from the whole, once for each amplitude."""
+        shape = (amplitudes.size, self.left_root.shape[0], self.right_root.shape[0])
+        deviation = np.sqrt(self.half) * amplitudes[:, None, None]
+        return np.asarray(deviation * (rng.normal(size=shape) @ self.right_root.T))
 
 
 def _log_odds(spectrum: Floats, seen: Floats, noise_variance: float) -> Floats:

@@ -24,8 +24,11 @@ TEST_BLOCKS, TEST_PARTS = 3, 3
 
 FULL_SHARE = 0.12
 
-RESOLUTIONS = ((200_000, 16, 8), (20_000, 8, 6), (0, 8, 4))
-"""From which product on the map is cut into how many blocks each way, and the day into how many parts."""
+BLOCKS = 8
+"""Each way. More would show more from a product of 100,000 on, but make error bars slow: each has a profile."""
+
+PARTS = ((20_000, 6), (0, 4))
+"""From which product on the day is cut into how many parts."""
 
 HOURS = 24
 
@@ -86,8 +89,8 @@ def plan_regions(grid: Grid, window: Window, households: float, epsilon: float) 
     test = _look(grid, hour, TEST_BLOCKS, TEST_PARTS, epsilon * float(np.clip(TEST / power, *TEST_SHARES)))
     if test.parts == 1:
         return None
-    blocks, parts = next((b, p) for least, b, p in RESOLUTIONS if power >= least)
-    return RegionPlan(test, _look(grid, hour, blocks, parts, epsilon * FULL_SHARE))
+    parts = next(count for least, count in PARTS if power >= least)
+    return RegionPlan(test, _look(grid, hour, BLOCKS, parts, epsilon * FULL_SHARE))
 
 
 def _look(grid: Grid, hour: Ints, blocks: int, parts: int, epsilon: float) -> Look:

@@ -45,7 +45,7 @@ def test_any_grid_and_budget(shape: tuple[int, int], epsilon: float, households:
         pytest.skip("mosaic takes Laplace noise there")
     random = np.random.default_rng(2)
     grid = Grid(0, 0, 1, 1, *shape)
-    level = choose_level(grid, max(households, 1), epsilon, BOUND, "staircase" if staircase else "laplace")
+    level = choose_level(grid, population(max(households, 1)), epsilon, BOUND, "staircase" if staircase else "laplace")
     cells = np.zeros(shape)
     np.add.at(cells, tuple(random.integers(0, shape, (households, 2)).T), random.uniform(5_000, BOUND, households))
     noisy = measured(level.gather(cells).ravel(), epsilon, staircase=staircase)

@@ -11,7 +11,9 @@ from gridveil.estimate import Floats, Ints
 from gridveil.mechanisms.mosaic.noise_bins import NoiseBins
 from gridveil.mechanisms.population.population import Population
 
-STEPS_PER_BOUND = 128
+STEPS_PER_DEVIATION = 10
+LEAST_STEPS, MOST_STEPS = 8, 128
+"""Of the grid of sums, to a bound."""
 MOST_POINTS = 2**15
 LEAST_RATE = 1e-3
 RATE_SPACING = 0.5
@@ -19,6 +21,7 @@ RATE_SPACING = 0.5
 MOST_RATES = 96
 TILT = 1e-5
 """How far the end of the grid is weighed down, so that what lies beyond does not come round to its start."""
+BATCH = 4096
 NOWHERE = 1e-12
 """Probability of a bound's width where the prior knows nothing: there the measurement decides."""
 
@@ -37,9 +40,13 @@ class Lumps:
     least: float
 
     @classmethod
-    def of(cls, population: Population, bound: int, clumping: float, top: float) -> Lumps:
-        """Return the probabilities of sums up to `top` Wh, for rates up to what that would take."""
-        step = max(bound / STEPS_PER_BOUND, top / MOST_POINTS)
+    def of(cls, population: Population, bound: int, clumping: float, top: float, noise: NoiseBins) -> Lumps:
+        """Return the probabilities of sums up to `top` Wh, for rates up to what that would take.
+
+        Finer than the noise can tell is not needed, but a household has to be some steps.
+        """
+        fine = np.clip(noise.deviation / STEPS_PER_DEVIATION, bound / MOST_STEPS, bound / LEAST_STEPS)
+        step = float(max(fine, top / MOST_POINTS))
         points = 1 << int(np.ceil(np.log2(top / step + 2)))
         at = np.minimum(population.support, bound) / step
         whole = at.astype(np.int64)
@@ -74,6 +81,33 @@ class Lumps:
         left = at.astype(np.int64)
         return np.asarray(logs[:, left] * (1 - at + left) + logs[:, left + 1] * (at - left), dtype=np.float64)
 
+    def means(self, logs: Floats, noisy: Floats, noise: NoiseBins) -> tuple[Floats, Floats]:
+        """Return mean and variance of what each sum may be, given the logarithm of its rate and its noisy value."""
+        at = np.interp(logs, self.log_rates, np.arange(len(self.log_rates)))
+        left = np.minimum(at.astype(np.int64), len(self.log_rates) - 2)
+        weights, firsts, seconds = [], [], []
+        for rates, part in ((left, 1 - at + left), (left + 1, at - left)):
+            posterior = self.posterior(noisy, rates, noise)
+            weights.append(part * posterior.weights.sum(axis=1) + np.finfo(np.float64).tiny)
+            firsts.append(posterior.moment(1))
+            seconds.append(posterior.moment(2))
+        first, second = (np.average(each, axis=0, weights=weights) for each in (firsts, seconds))
+        return first, np.maximum(second - first**2, 0.0)
+
+    def draw(self, logs: Floats, noisy: Floats, noise: NoiseBins, random: np.random.Generator) -> Floats:
+        """Draw what each sum may be, for rates that are drawn too (draw, sum)."""
+        at = np.interp(logs, self.log_rates, np.arange(len(self.log_rates)))
+        rates = np.minimum((at + random.random(at.shape)).astype(np.int64), len(self.log_rates) - 1)
+        drawn = np.empty(rates.shape)
+        # Few rates occur in a place, so what depends on a place and a rate is calculated once; places in batches.
+        for first in range(0, len(noisy), BATCH):
+            some = slice(first, first + BATCH)
+            count = len(noisy[some])
+            pairs, back = np.unique(rates[:, some] * count + np.arange(count), return_inverse=True)
+            posterior = self.posterior(noisy[some][pairs % count], pairs // count, noise)
+            drawn[:, some] = posterior.draw(back.ravel(), random.random(back.size)).reshape(-1, count)
+        return drawn
+
     def posterior(self, noisy: Floats, rates: Ints, noise: NoiseBins) -> Posterior:
         """Return what each sum may be, given its noisy value and the number of its rate."""
         edges = np.maximum(noisy[:, None] + noise.edges, 0.0)
@@ -100,11 +134,11 @@ class Posterior:
         summed = np.cumsum(self.weights, axis=1)
         return np.asarray(summed / np.maximum(summed[:, -1:], np.finfo(np.float64).tiny), dtype=np.float64)
 
-    def mean(self) -> Floats:
-        """Return the mean of each sum."""
+    def moment(self, power: int) -> Floats:
+        """Return the mean of each sum, or of a power of it."""
         middle = (self.edges[:, 1:] + self.edges[:, :-1]) / 2
         shares = np.diff(self._cumulative, axis=1)
-        return np.asarray((shares * middle).sum(axis=1), dtype=np.float64)
+        return np.asarray((shares * middle**power).sum(axis=1), dtype=np.float64)
 
     def draw(self, which: Ints, uniform: Floats) -> Floats:
         """Return one draw of the sums `which`, for each uniform number between 0 and 1."""

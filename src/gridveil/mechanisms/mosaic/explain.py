@@ -29,6 +29,7 @@ class Explained:
 
     fit: Fit
     lumps: Lumps
+    clumping: float
 
 
 def explain(waves: Waves, known_of: Callable[[float], Known], offsets: Floats, level: Level) -> Explained:
@@ -55,7 +56,7 @@ def explain(waves: Waves, known_of: Callable[[float], Known], offsets: Floats, l
                 here, highest = there, found
                 break
         else:
-            return Explained(fits[here], known[here[2]][0])
+            return Explained(fits[here], known[here[2]][0], float(CLUMPING[here[2]]))
 
 
 def _neighbours(choice: Choice) -> list[Choice]:

@@ -9,7 +9,8 @@ import numpy as np
 from gridveil.estimate import Floats, Ints
 
 NEWTON_STEPS = 15
-CLOSE_ENOUGH = 1e-2
+CLOSE_ENOUGH = 0.05
+HALVINGS = 8
 LEVEL_DEVIATION = 3.0
 """Prior standard deviation of the field's mean: next to nothing is known."""
 
@@ -28,8 +29,11 @@ class Waves:
 
     @classmethod
     def of(cls, region_x: Ints, region_y: Ints, most: int) -> Waves:
-        """Return as many waves as regions tell apart, but at most `most` along an axis; `region_x` is of each cell."""
-        x, y = (_cosines(len(region), min(int(region[-1]) + 1, most)) for region in (region_x, region_y))
+        """Return up to `most` waves along an axis; `region_x` is of each cell.
+
+        They may be finer than regions: nothing is learnt of those, but draws need them.
+        """
+        x, y = (_cosines(len(region), min(len(region), most)) for region in (region_x, region_y))
         means_x, means_y = _means(x, region_x), _means(y, region_y)
         longer = max(len(x), len(y))
         across = np.arange(x.shape[1])[:, None] * longer / len(x)
@@ -62,27 +66,29 @@ class Evidence:
     @classmethod
     def of(cls, log_rates: Floats, value: Floats) -> Evidence:
         """Tabulate the derivatives. A negative curvature (of an outlier) is taken for none."""
+        value = np.ascontiguousarray(value)
         slope = np.gradient(value, log_rates, axis=0)
         return cls(log_rates, value, slope, np.maximum(-np.gradient(slope, log_rates, axis=0), 0.0))
 
     def at(self, logs: Floats) -> tuple[float, Floats, Floats]:
         """Return the sum of values, and slopes and bends of all regions."""
-        left = np.clip(np.searchsorted(self.log_rates, logs) - 1, 0, len(self.log_rates) - 2)
+        inside = np.clip(logs, self.log_rates[0], self.log_rates[-1])
+        left = np.clip(np.searchsorted(self.log_rates, inside) - 1, 0, len(self.log_rates) - 2)
         gap = self.log_rates[left + 1] - self.log_rates[left]
-        part = np.clip((logs - self.log_rates[left]) / gap, 0.0, 1.0)
-        which = np.arange(len(logs))
-        v0, v1 = self.value[left, which], self.value[left + 1, which]
-        s0, s1 = self.slope[left, which], self.slope[left + 1, which]
-        b0, b1 = self.bend[left, which], self.bend[left + 1, which]
-        beyond = logs - np.clip(logs, self.log_rates[0], self.log_rates[-1])
-        # A cubic through values and slopes; beyond the table a steep fall keeps the field from leaving it upwards.
-        cubic = (2 * part**3 - 3 * part**2 + 1) * v0 + (3 * part**2 - 2 * part**3) * v1
-        cubic += gap * ((part**3 - 2 * part**2 + part) * s0 + (part**3 - part**2) * s1)
-        above = np.maximum(beyond, 0.0)
-        slope = (1 - part) * s0 + part * s1 - 2 * above
-        slope = np.where(beyond < 0, 0.0, slope)
-        bend = np.where(beyond < 0, 0.0, (1 - part) * b0 + part * b1 + 2 * (above > 0))
-        return float(cubic.sum() - (above**2).sum()), slope, bend
+        part = (inside - self.log_rates[left]) / gap
+        first = left * len(logs) + np.arange(len(logs))
+        value, slope, bend = (
+            (table.ravel()[first], table.ravel()[first + len(logs)]) for table in (self.value, self.slope, self.bend)
+        )
+        # A cubic through values and slopes. Above the table a steep fall keeps the field from leaving it; below, a
+        # place is as good as empty, and it does not matter how much.
+        smooth = part**2 * (3 - 2 * part)
+        cubic = (1 - smooth) * value[0] + smooth * value[1]
+        cubic += gap * part * (1 - part) * ((1 - part) * slope[0] - part * slope[1])
+        above = np.maximum(logs - inside, 0.0)
+        slopes = np.where(logs < inside, 0.0, (1 - part) * slope[0] + part * slope[1] - 2 * above)
+        bends = np.where(logs < inside, 0.0, (1 - part) * bend[0] + part * bend[1] + 2 * (above > 0))
+        return float(cubic.sum() - (above**2).sum()), slopes, bends
 
 
 @dataclass(frozen=True)
@@ -101,6 +107,10 @@ class Fit:
     factor: Floats
     evidence: float
 
+    def variances(self, rows: Floats) -> Floats:
+        """Return the variance of each linear combination of coefficients."""
+        return np.asarray((np.linalg.solve(self.factor, rows.T) ** 2).sum(axis=0), dtype=np.float64)
+
     def draw(self, count: int, random: np.random.Generator) -> Floats:
         """Return coefficients that may be true as well (draw, wave)."""
         normal = random.standard_normal((len(self.coefficients), count))
@@ -112,39 +122,60 @@ def fit(waves: Waves, prior: Floats, evidence: Evidence, offsets: Floats, level:
 
     offsets: logarithm of the cells in each region, which its rate is in proportion to.
     """
-    at = start
-    value, gradient, hessian = _objective(waves, prior, evidence, offsets, level, at)
+    here = _Place.of(waves, prior, evidence, offsets, level, start)
     for _ in range(NEWTON_STEPS):
-        step = np.linalg.solve(hessian, gradient)
-        promise = float(gradient @ step)
-        if promise < CLOSE_ENOUGH:
+        hessian = here.hessian()
+        step = np.linalg.solve(hessian, here.gradient())
+        if float(here.gradient() @ step) < CLOSE_ENOUGH:
             break
-        for halving in range(8):
-            trial = _objective(waves, prior, evidence, offsets, level, at + step / 2**halving)
-            if trial[0] > value:
+        for halving in range(HALVINGS):
+            there = _Place.of(waves, prior, evidence, offsets, level, here.at + step / 2**halving)
+            if there.value > here.value:
                 break
         else:
             break
-        at, (value, gradient, hessian) = at + step / 2**halving, trial
+        here = there
     factor = np.asarray(np.linalg.cholesky(hessian), dtype=np.float64)
     volume = float(np.log(np.diag(factor)).sum() + np.log(prior).sum())
-    return Fit(at, factor, value - volume)
+    return Fit(here.at, factor, here.value - volume)
 
 
-def _objective(
-    waves: Waves, prior: Floats, evidence: Evidence, offsets: Floats, level: Level, at: Floats
-) -> tuple[float, Floats, Floats]:
-    """Return the log-posterior, its gradient, and the negative of its second derivatives."""
-    logs = waves.regions @ at + offsets
-    value, slope, bend = evidence.at(logs)
-    highest = logs.max()
-    rates = np.exp(logs - highest)
-    missing = level.log - highest - np.log(rates.sum())
-    share = waves.regions.T @ (rates / rates.sum())
-    value += -0.5 * missing**2 / level.variance - 0.5 * float(((at / prior) ** 2).sum())
-    gradient = waves.regions.T @ slope + share * (missing / level.variance) - at / prior**2
-    hessian = (waves.regions.T * bend) @ waves.regions + np.outer(share, share) / level.variance
-    return value, gradient, hessian + np.diag(prior**-2)
+@dataclass(frozen=True)
+class _Place:
+    """Coefficients, and the log-posterior there."""
+
+    waves: Waves
+    prior: Floats
+    at: Floats
+    value: float
+    slopes: Floats
+    bends: Floats
+    share: Floats
+    pull: float
+    stiffness: float
+
+    @classmethod
+    def of(cls, waves: Waves, prior: Floats, evidence: Evidence, offsets: Floats, level: Level, at: Floats) -> _Place:
+        logs = waves.regions @ at + offsets
+        value, slopes, bends = evidence.at(logs)
+        highest = logs.max()
+        rates = np.exp(logs - highest)
+        missing = level.log - highest - float(np.log(rates.sum()))
+        value -= 0.5 * missing**2 / level.variance + 0.5 * float(((at / prior) ** 2).sum())
+        return cls(
+            waves, prior, at, value, slopes, bends, rates / rates.sum(), missing / level.variance, 1 / level.variance
+        )
+
+    def gradient(self) -> Floats:
+        """Return the first derivatives."""
+        return self.waves.regions.T @ (self.slopes + self.share * self.pull) - self.at / self.prior**2
+
+    def hessian(self) -> Floats:
+        """Return the negative second derivatives, but for a part that is not always positive."""
+        regions = self.waves.regions
+        share = regions.T @ self.share
+        bent = (regions.T * self.bends) @ regions + self.stiffness * np.outer(share, share)
+        return np.asarray(bent + np.diag(self.prior**-2), dtype=np.float64)
 
 
 def _cosines(cells: int, count: int) -> Floats:

@@ -56,7 +56,7 @@ def plan_time(window: Window, totals: Totals, epsilon: float) -> TimePlan:
     whole = totals.mean()
     kept = [totals.mean(bound) for bound in bounds]
     offers = [
-        _Offer(bound, bound / (epsilon * max(totals.households * left, 1.0)), 1 - left / whole if whole > 0 else 0.0)
+        _Offer(bound, bound / (epsilon * max(totals.households * left, 1.0)), max(0.0, 1 - left / max(whole, 1.0)))
         for bound, left in zip(bounds, kept, strict=True)
     ]
     return _best(window, offers)
@@ -90,7 +90,7 @@ def _best(window: Window, offers: list[_Offer]) -> TimePlan:
     asked = _queries(window.steps)
     follows = prior.apply(EXPECTED, asked)
     # What is lost of the whole is put back by a factor: only how a period differs from the whole counts.
-    lost = prior.lost(asked - 1 / window.steps)
+    lost = [prior.lost(offer.cut, asked - 1 / window.steps) for offer in offers]
     least, plan = np.inf, TimePlan(np.arange(window.steps), offers[-1].bound)
     clear = [offer for offer in offers if offer.noise * window.steps < CLEAR]
     if window.steps > MOST and clear:
@@ -98,9 +98,9 @@ def _best(window: Window, offers: list[_Offer]) -> TimePlan:
     for runs in _candidates(window):
         known = _Known.of(prior, runs, follows)
         worse = 1.0 if known.count == window.steps else 1 / BETTER
-        for offer in offers:
+        for offer, gone in zip(offers, lost, strict=True):
             left = (asked * follows).sum(axis=0) - known.explained(offer.noise)
-            error = worse * float(np.sqrt(np.maximum(left, 0.0) + offer.cut**2 * lost).mean())
+            error = worse * float(np.sqrt(np.maximum(left, 0.0) + gone).mean())
             if error < least:
                 least, plan = error, TimePlan(runs, offer.bound)
     return plan

@@ -9,7 +9,6 @@ import numpy as np
 from gridveil.cube import Window
 from gridveil.estimate import Floats, Ints
 from gridveil.mechanisms.mosaic.calendar_prior import SPREADS, CalendarPrior, Spread, SummedPrior, grouped
-from gridveil.mechanisms.mosaic.laplace_sites import laplace_sites
 from gridveil.mechanisms.simplex import project
 from gridveil.privacy.measure import Measurement
 
@@ -35,8 +34,7 @@ class _Sums:
     runs: Ints
     shape: Floats
     gaps: Floats
-    scales: Floats
-    laplace: Floats
+    noise: Floats  # variances
 
 
 Belief = list[tuple[float, Spread]]
@@ -67,7 +65,6 @@ def estimate_time(
     shaped = shape is not None
     shape = np.full(window.steps, 1 / window.steps) if shape is None else shape / shape.sum()
     scales = np.maximum(noisy.scales, 0.3)  # no number is known better than to the Wh
-    laplace = noisy.staircase is None
     weights = 1 / np.array([max(total_sd, 1.0) ** 2, 2 * (scales**2).sum()])
     # The level of the whole: both measurements of it, weighted by how little noise each has; and never so low that
     # relative noise would lose its meaning.
@@ -78,8 +75,7 @@ def estimate_time(
             runs,
             shape,
             np.append(noisy.values / level - np.bincount(runs, shape), total / level - 1),
-            np.append(scales, max(total_sd, 1.0) / 2**0.5) / level,
-            np.append(np.full(len(scales), float(laplace)), 0.0),
+            np.append(2 * scales**2, max(total_sd, 1.0) ** 2) / level**2,
         )
         parts = _parts(prior, sums, _belief(prior.between(runs, shape), sums, shaped=shaped), draws, random)
     else:
@@ -89,19 +85,15 @@ def estimate_time(
 
 
 def _belief(prior: SummedPrior, sums: _Sums, *, shaped: bool) -> Belief:
-    """Return how likely each spread is: by its prior and by how well it explains the sums, noise taken as Gaussian.
-
-    The Laplace sites of one spread would explain away what another spread explains, so they are not used for this.
-    """
+    """Return how likely each spread is: by its prior and by how well it explains the sums, noise taken as Gaussian."""
     count = len(sums.gaps)
     bordered = np.zeros((count + 1, count + 1))
     bordered[-1, :-1] = bordered[:-1, -1] = sums.gaps
-    noise = 2 * sums.scales**2
-    bordered[-1, -1] = 1 + (sums.gaps**2 / noise).sum()
+    bordered[-1, -1] = 1 + (sums.gaps**2 / sums.noise).sum()
     evidence = []
     for spread in SPREADS:
         bordered[:-1, :-1] = _with_total(prior.covariance(spread))
-        bordered[np.arange(count), np.arange(count)] += noise
+        bordered[np.arange(count), np.arange(count)] += sums.noise
         root = np.linalg.cholesky(bordered)  # its last row is the gaps, made white
         fit = -0.5 * root[-1, :-1] @ root[-1, :-1] - np.log(np.diag(root)[:-1]).sum()
         evidence.append(fit + spread.log_prior(shaped=shaped))
@@ -113,22 +105,17 @@ def _belief(prior: SummedPrior, sums: _Sums, *, shaped: bool) -> Belief:
 def _parts(prior: CalendarPrior, sums: _Sums, belief: Belief, draws: int, random: np.random.Generator) -> Floats:
     """Return the expected part of every step, and below it draws of the parts (1 + r, t)."""
     summed = prior.between(sums.runs, sums.shape)
-    covariances = [_with_total(summed.covariance(spread)) for _, spread in belief]
-    mixed = np.add.reduce([part * each for (part, _), each in zip(belief, covariances, strict=True)])
-    values, variances = sums.gaps, 2 * sums.scales**2
-    if sums.laplace.any():
-        values, variances = laplace_sites(mixed, sums.gaps, sums.scales, sums.laplace)
     counts = random.multinomial(draws, [part for part, _ in belief])
     expected, drawn = np.zeros(len(sums.shape)), []
-    for (part, spread), covariance, count in zip(belief, covariances, counts, strict=True):
+    for (part, spread), count in zip(belief, counts, strict=True):
         # A draw of the posterior is a draw of the prior, moved as a noisy measurement of it differs from ours. The
         # first column is not a draw: it starts from the prior's mean and is measured without noise.
         start = prior.draw(spread, count + 1, random)
-        noise = np.sqrt(variances)[:, None] * random.standard_normal((len(values), count + 1))
+        noise = np.sqrt(sums.noise)[:, None] * random.standard_normal((len(sums.gaps), count + 1))
         start[:, 0], noise[:, 0] = 0.0, 0.0
         pretended = grouped(sums.runs, sums.shape[:, None] * start)
-        missing = values[:, None] - noise - np.vstack([pretended, pretended.sum(axis=0)])
-        solved = np.linalg.solve(covariance + np.diag(variances), missing)
+        missing = sums.gaps[:, None] - noise - np.vstack([pretended, pretended.sum(axis=0)])
+        solved = np.linalg.solve(_with_total(summed.covariance(spread)) + np.diag(sums.noise), missing)
         moved = start + prior.apply(spread, sums.shape[:, None] * (solved[:-1] + solved[-1])[sums.runs])
         expected += part * moved[:, 0]
         drawn.append(moved[:, 1:])
@@ -170,8 +157,7 @@ def _block_by_block(
             np.arange(len(block)),
             expected,
             np.append(values[block] / whole - expected, 0.0),
-            np.append(scales[block] / whole, 10.0),  # nothing else is known of a block's sum
-            np.zeros(len(block) + 1),
+            np.append(2 * (scales[block] / whole) ** 2, 100.0),  # nothing else is known of a block's sum
         )
         fits.append((CalendarPrior.of(part), sums, whole))
     prior, sums, _ = fits[len(fits) // 2]

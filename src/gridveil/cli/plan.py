@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from gridveil.cli import options as o
+
+NOT_OF_A_SPEC = ("source", "parameters", "expect", "figure")
+WIDE = 160
+"""Columns of tables that do not go to a terminal."""
 
 
 def run(
@@ -23,6 +28,7 @@ def run(
     start: o.Start = None,
     step: o.Step = None,
     steps: o.Steps = None,
+    bound: o.Bound = None,
     bound_step: o.BoundStep = None,
     bound_window: o.BoundWindow = None,
     epsilon: o.Epsilon = None,
@@ -30,32 +36,44 @@ def run(
     mechanism: o.MechanismName = None,
     parameters: o.Parameters = None,
     out: o.Out = None,
-    expect: Annotated[int, typer.Option(help="Rough public number of households")] = 1000,
+    expect: Annotated[int, typer.Option(min=1, help="Rough public number of households")] = 1000,
+    figure: Annotated[Path | None, typer.Option(help="Draw the curve: a new .png, .svg or .pdf file")] = None,
 ) -> None:
-    """Show the errors that mechanism, epsilon and bounds imply, before any data is read.
+    """Show what error to expect at each epsilon, and suggest a grid and a step, before any data is read.
 
-    Rehearses the publication on an invented town with as many households as you expect. Takes the flags of
-    `publish` but those of the label; the tables and --out are not needed, and not touched.
+    Rehearses the publication on an invented town with as many households as you expect, for about 20 seconds. Takes the
+    flags of `publish` but those of the label; the tables and --out are not needed, and not touched.
     """
-    flags = {name: value for name, value in locals().items() if name not in ("source", "parameters", "expect")}
-    from rich.table import Column, Table
+    flags = {name: value for name, value in locals().items() if name not in NOT_OF_A_SPEC}
+    from rich.console import Console
 
     from gridveil.cli import show
-    from gridveil.evaluate.rehearse import rehearse
+    from gridveil.evaluate import plan_words
+    from gridveil.evaluate.compare import check_new, write_new
+    from gridveil.evaluate.planning import look_ahead
+    from gridveil.publication import allowed_budget
     from gridveil.release.wording import high_epsilon
 
+    check_new([figure])
+    if figure is not None:
+        from gridveil.evaluate.compare_figure import as_file, check_format
+        from gridveil.evaluate.plan_figure import draw_outlook
+
+        kind = check_format(figure)
     spec = o.spec_from(source, parameters, flags)
+    if spec.epsilon is not None:
+        allowed_budget(spec)
     with show.bars() as tell:
-        expectations = rehearse(spec, expect, lambda stage, done: tell(f"rehearse: {stage}", done))
-    table = Table(Column("question", no_wrap=True), "truth, kWh", "noise (s.e.)", "mean error")
-    for line in expectations:
-        relative = f"{100 * line.error / line.truth:.0f} %" if line.truth else "-"
-        error = f"{line.error:,.2f} ({relative})"
-        table.add_row(line.question, f"{line.truth:,.2f}", f"{line.standard_error:,.2f}", error)
-    show.out.print(
-        f"{spec.mechanism} at epsilon {spec.epsilon}, rehearsed on an invented town of {expect:,} households:"
-    )
-    show.out.print(table)
-    show.out.print("One rehearsal: another one draws other noise. What the bounds cut off is part of the error.")
-    for sentence in high_epsilon(float(spec.epsilon or 0)):
+        outlook = look_ahead(spec, expect, progress=tell)
+    console = Console(highlight=False)
+    console.width = console.width if console.is_terminal else WIDE
+    show.out.print(plan_words.heading(outlook))
+    console.print(plan_words.expectations(outlook))
+    summary, *others = plan_words.sentences(outlook)
+    show.out.print(summary)
+    console.print(plan_words.sizes(outlook))
+    for sentence in (*others, *high_epsilon(outlook.epsilon)):
         show.out.print(sentence)
+    if figure is not None:
+        write_new(figure, as_file(draw_outlook(outlook), kind))
+        show.out.print(f"Wrote {figure}")

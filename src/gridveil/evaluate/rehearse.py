@@ -1,77 +1,159 @@
-"""What to expect of a publication before any data is read: rehearse it on an invented town of the same size."""
+"""One publication rehearsed in memory, on an invented town, and how far its answers are from the invented truth."""
 
 from __future__ import annotations
 
-import tempfile
+import zlib
 from dataclasses import dataclass
-from pathlib import Path
+from datetime import timedelta
+from functools import cached_property, lru_cache
 
 import numpy as np
 
 from gridveil.cube import Grid, Window
-from gridveil.estimate import Ints
-from gridveil.evaluate.errors import range_sums
-from gridveil.evaluate.town import make_town
-from gridveil.ingest.schema import HouseholdsTable, ReadingsTable
-from gridveil.mechanisms.base import Progress, silent
-from gridveil.publication import Plan, run
-from gridveil.release.open import open_release
-from gridveil.spec import Spec
+from gridveil.estimate import Estimate, Floats, Ints, NoisyParts, Posterior, Replicates
+from gridveil.evaluate.dataset import WH_PER_KWH
+from gridveil.evaluate.town import Town, make_town
+from gridveil.mechanisms.bounded import release_with_private_bound
+from gridveil.privacy.budget import PureDP
+from gridveil.privacy.kernel import Kernel
+from gridveil.publication import Plan
+from gridveil.release.error_model import ErrorModel, Parts, Spread
+from gridveil.release.linear_noise import Factors
+from gridveil.release.posterior import Draws
+from gridveil.release.prefix import box_sums, prefix_sums
+from gridveil.testing import SeededLaplace
 
-DRAWS = 300
-REGION = 4
-"""A region is this part of the grid each way."""
+PLACES = 200
+"""Where a question of one shape is asked, at random, in one rehearsal."""
+
+HOUR = timedelta(hours=1)
+UNIT = Grid(0, 0, 1, 1, 1, 1)
+
+MOST_READINGS = 2**24
+"""Of an invented town: 134 MB, and some times that while it is invented."""
+
+Shape = tuple[int, int, int]
+"""Of a question: cells west-east and south-north, and steps."""
 
 
 @dataclass(frozen=True)
-class Expectation:
-    """Of a kind of question, in kWh: mean true answer, mean standard error of the noise, mean error as rehearsed."""
+class Tally:
+    """Of questions of one shape, kWh: the sum of true answers, of their errors, and of half-widths of 95 % intervals.
 
-    question: str
-    truth: float
-    standard_error: float
-    error: float
-
-
-def rehearse(spec: Spec, households: int, progress: Progress = silent) -> list[Expectation]:
-    """Publish an invented town of so many households as the spec says, and compare with the invented truth.
-
-    Nothing of the publisher's data is touched. The town's use a head is that of European households; where yours
-    differs, so will the relative errors, while the noise stays as it is.
+    Tallies of several rehearsals add up. Errors count by their energy: an empty corner of the map weighs little.
     """
-    plan = Plan.of(spec)
-    town = make_town(households, grid=plan.grid, window=plan.reading_window)
-    with tempfile.TemporaryDirectory() as folder:
-        readings, homes = town.write(Path(folder))
-        out = Path(folder) / "release"
-        tables = {"readings": ReadingsTable(str(readings)), "households": HouseholdsTable(str(homes))}
-        run(spec.model_copy(update={**tables, "out": out, "start": plan.window.start}), progress=progress)
-        release = open_release(out)
-        truth = town.cube(plan.window)
-        expectations = []
-        for question, shape in _questions(plan.grid, plan.window).items():
-            ranges = _draw(shape, truth.shape)
-            answers, true = release.answers_of(ranges), range_sums(truth, ranges)
-            error = float(np.abs(answers.value - true).mean())
-            expectations.append(Expectation(question, float(true.mean()), float(answers.standard_error.mean()), error))
-    return expectations
+
+    truth: float = 0.0
+    error: float = 0.0
+    half_width: float = 0.0
+
+    def __add__(self, other: Tally) -> Tally:
+        """Return both together."""
+        return Tally(self.truth + other.truth, self.error + other.error, self.half_width + other.half_width)
+
+    @property
+    def percent(self) -> float:
+        """The typical error: all errors over all truth."""
+        return 100 * self.error / self.truth if self.truth > 0 else float("nan")
+
+    @property
+    def interval_percent(self) -> float:
+        """Half the width of a typical 95 % interval."""
+        return 100 * self.half_width / self.truth if self.truth > 0 else float("nan")
 
 
-def _questions(grid: Grid, window: Window) -> dict[str, tuple[int, int, int]]:
-    region = (max(1, grid.nx // REGION), max(1, grid.ny // REGION))
-    name = f"{region[0]} x {region[1]} cells"
-    return {
-        "one cell, one step": (1, 1, 1),
-        "one cell, whole window": (1, 1, window.steps),
-        f"{name}, one step": (*region, 1),
-        f"{name}, whole window": (*region, window.steps),
-        "whole map, one step": (grid.nx, grid.ny, 1),
-        "whole map, whole window": (grid.nx, grid.ny, window.steps),
-    }
+@dataclass(frozen=True)
+class Rehearsal:
+    """A release that was never written, beside what is true in its town. kWh, (x, y, t)."""
+
+    truth: Floats
+    values: Floats
+    errors: ErrorModel
+
+    def tally(self, shape: Shape, *, bars: bool = False, seed: int = 0) -> Tally:
+        """Ask questions of one shape at random places; `bars` asks for error bars too, which takes longer."""
+        ranges = draw_ranges(shape, self.truth.shape, seed)
+        true, answers = (box_sums(sums, ranges) for sums in self._sums)
+        half = 0.0
+        if bars:
+            _, low, high = self.errors.bars(ranges, answers)
+            half = float((high - low).sum()) / 2
+        return Tally(float(true.sum()), float(np.abs(answers - true).sum()), half)
+
+    @cached_property
+    def _sums(self) -> tuple[Floats, Floats]:
+        return prefix_sums(self.truth, axes=(0, 1, 2)), prefix_sums(self.values, axes=(0, 1, 2))
 
 
-def _draw(shape: tuple[int, int, int], cube: tuple[int, ...]) -> Ints:
-    """Return ranges of one shape at random places."""
+def rehearse(plan: Plan, epsilon: float, households: int, seed: int = 0) -> Rehearsal:
+    """Publish an invented town of so many households as planned, in memory and with seeded noise.
+
+    Nothing of the publisher's data is touched. Other seeds have other towns, and other noise.
+    """
+    town = invent(plan, households, seed)
+    kernel = Kernel(
+        town.source(),
+        plan.window,
+        budget=PureDP(epsilon),
+        bound=plan.spec.to_bound(),
+        noise=SeededLaplace(zlib.crc32(repr((epsilon, plan.grid, plan.window, seed)).encode())),
+    )
+    if plan.spec.private_bound:
+        estimate = release_with_private_bound(kernel, plan.mechanism)
+    else:
+        estimate = plan.mechanism.release(kernel.face())
+    return Rehearsal(town.cube(plan.window), estimate.values / WH_PER_KWH, _error_model(estimate, plan.window.step))
+
+
+def most_households(plan: Plan) -> int:
+    """Return how many households a rehearsal has room for."""
+    window = plan.reading_window
+    return max(1, MOST_READINGS // (window.steps * _parts(window)))
+
+
+def invent(plan: Plan, households: int, seed: int) -> Town:
+    """Return a town on the grid and in the steps of a plan; the same town on every grid."""
+    window = plan.reading_window
+    parts = _parts(window)
+    fine = _town(households, Window(window.start, window.step / parts, window.steps * parts), seed)
+    grid = plan.grid
+    return Town(
+        grid,
+        window,
+        x=grid.x0 + fine.x * (grid.x1 - grid.x0),
+        y=grid.y0 + fine.y * (grid.y1 - grid.y0),
+        consumption=fine.consumption.reshape(households, window.steps, parts).sum(axis=2),
+    )
+
+
+def draw_ranges(shape: Shape, cube: tuple[int, ...], seed: int = 0) -> Ints:
+    """Return ranges of one shape at random places.
+
+    >>> draw_ranges((2, 1, 3), (2, 1, 3))[0]
+    array([0, 2, 0, 1, 0, 3])
+    """
     free = np.array(cube, dtype=np.int64) - shape
-    first = np.random.default_rng(0).integers(0, free + 1, size=(DRAWS, 3))
-    return np.stack([first, first + shape], axis=-1).reshape(DRAWS, 6)
+    first = np.random.default_rng(seed).integers(0, free + 1, size=(PLACES, 3))
+    return np.stack([first, first + shape], axis=-1).reshape(PLACES, 6)
+
+
+def _parts(window: Window) -> int:
+    """Return into how many parts a step is cut to be invented: habits are of hours, and a day is their sum."""
+    parts = -(-window.step // HOUR)
+    return parts if window.step % (parts * timedelta(seconds=1)) == timedelta(0) else 1
+
+
+@lru_cache(maxsize=4)
+def _town(households: int, window: Window, seed: int) -> Town:
+    """Return a town on the unit square, kept for the next rehearsal."""
+    return make_town(households, grid=UNIT, window=window, seed=seed)
+
+
+def _error_model(estimate: Estimate, step: timedelta) -> ErrorModel:
+    """Return an estimate's error model as a release would hold it."""
+    errors, shape = estimate.errors, (estimate.values.shape[2], estimate.values.shape[1], estimate.values.shape[0])
+    if isinstance(errors, Posterior):
+        return Draws.of(errors, shape, step / HOUR)
+    if isinstance(errors, NoisyParts):
+        return Parts.of(errors, shape)
+    return Spread.of(errors, shape) if isinstance(errors, Replicates) else Factors.of(errors, shape)

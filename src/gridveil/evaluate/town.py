@@ -15,6 +15,7 @@ from gridveil.errors import UsageError
 from gridveil.estimate import Floats, Ints
 from gridveil.evaluate.habits import rhythms, spikes
 from gridveil.evaluate.townscape import DISTRICTS, place_homes
+from gridveil.testing import ArraySource
 
 MEAN_POWER = 0.5
 """kW of an average household."""
@@ -48,11 +49,22 @@ class Town:
             msg = f"window {window.start} to {window.end}: not a run of the town's steps, {self.window}"
             raise UsageError(msg)
         grid, steps = self.grid, np.arange(window.steps)
-        column = ((self.x - grid.x0) / grid.cell_width).astype(np.int64)
-        row = ((self.y - grid.y0) / grid.cell_height).astype(np.int64)
+        column, row = self.cells.T
         place = ((column * grid.ny + row) * window.steps)[:, None] + steps
         wh = np.bincount(place.ravel(), self.consumption[:, first:last].ravel(), minlength=grid.cells * window.steps)
         return wh.reshape(grid.nx, grid.ny, window.steps) / 1000
+
+    @property
+    def cells(self) -> Ints:
+        """The cell of every household (household, 2)."""
+        grid = self.grid
+        column = ((self.x - grid.x0) / grid.cell_width).astype(np.int64)
+        row = ((self.y - grid.y0) / grid.cell_height).astype(np.int64)
+        return np.stack([np.minimum(column, grid.nx - 1), np.minimum(row, grid.ny - 1)], axis=1)
+
+    def source(self) -> ArraySource:
+        """Return what a kernel asks, without a detour through files."""
+        return ArraySource(self.grid, self.window, self.cells, self.consumption)
 
     def write(self, folder: Path) -> tuple[Path, Path]:
         """Write `readings.parquet` and `households.parquet` as a utility might hand them over."""

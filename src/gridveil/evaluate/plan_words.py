@@ -1,0 +1,155 @@
+"""An outlook in words and tables, for whoever plans a publication."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from rich.table import Column, Table
+
+from gridveil.evaluate.plan_questions import places, span
+from gridveil.evaluate.planning import USEFUL, Outlook
+
+INVENTED = (
+    "All of this is from an invented town: households use 0.5 kW on average, about what they do in Europe, some "
+    "several times that, and most of them live in a few quarters. Errors are larger where households differ more, and "
+    "smaller with more households or larger cells. What bounds cut off is part of them."
+)
+
+
+def heading(outlook: Outlook) -> str:
+    """Return what was rehearsed."""
+    often = "once" if outlook.repeats == 1 else f"{outlook.repeats} times"
+    return (
+        f"{outlook.plan.spec.mechanism}, rehearsed {often} on an invented town of {outlook.rehearsed:,} households. "
+        "Typical error in percent of the true answer:"
+    )
+
+
+def expectations(outlook: Outlook) -> Table:
+    """Return the typical error of every kind of question at every epsilon."""
+    epsilons = sorted(outlook.tallies)
+    table = Table(
+        Column("question", no_wrap=True),
+        *(Column(f"epsilon {epsilon:g}", justify="right") for epsilon in epsilons),
+        Column(f"95 % interval at {outlook.epsilon:g}", justify="right"),
+    )
+    last = outlook.questions[0].place
+    for question in outlook.questions:
+        if question.place != last:
+            table.add_section()
+            last = question.place
+        curve = outlook.curve(question)
+        width = outlook.tallies[outlook.epsilon][question].interval_percent
+        cells = (_percent(curve[epsilon]) for epsilon in epsilons)
+        table.add_row(f"{question.place}, {question.period}", *cells, f"± {_percent(width)}")
+    return table
+
+
+def sizes(outlook: Outlook) -> Table:
+    """Return the typical error of one cell on other grids, over each step; useful ones are marked."""
+    steps = list(outlook.sizes[0].tallies)
+    own, own_step = (outlook.plan.grid.nx, outlook.plan.grid.ny), outlook.plan.window.step
+    table = Table(
+        Column("one cell of", no_wrap=True),
+        *(Column(f"over {period(step)}{' (yours)' * (step == own_step)}", justify="right") for step in steps),
+        title=f"Typical error of one cell on other grids, at epsilon {outlook.epsilon:g} (✓: useful)",
+        title_justify="left",
+    )
+    for size in outlook.sizes:
+        name = f"{size.cells[0]} x {size.cells[1]}{' (yours)' if size.cells == own else ''}"
+        found = (size.percent(step) for step in steps)
+        table.add_row(name, *(f"{_percent(error)} {'✓' if error <= USEFUL else ' '}" for error in found))
+    return table
+
+
+def sentences(outlook: Outlook) -> list[str]:
+    """Return what follows from it, and where it comes from."""
+    return [_summary(outlook), _advice(outlook), *_instead(outlook), *_limits(outlook)]
+
+
+def _summary(outlook: Outlook) -> str:
+    parts = []
+    for cells, name in places(outlook.plan.grid).items():
+        error = outlook.expected(cells)
+        known = f"is good to {_percent(error)}" if error <= USEFUL else f"is not useful ({_percent(error)})"
+        parts.append(f"{_the(name)} {known}")
+    given = "" if outlook.plan.spec.epsilon is not None else " (none was given)"
+    return (
+        f"At epsilon {outlook.epsilon:g}{given} with about {outlook.households:,} households, over "
+        f"{period(outlook.basis)}: {'; '.join(parts)}."
+    )
+
+
+def _advice(outlook: Outlook) -> str:
+    rule = f"Useful means a typical error of one cell over {period(outlook.basis)} of at most {USEFUL:g} %"
+    if outlook.suggested is None or outlook.proof is None:
+        return f"{rule}: no grid is, at this epsilon and with so few households."
+    size, step = outlook.suggested
+    grid, window = outlook.plan.grid, outlook.plan.window
+    if size.cells == (grid.nx, grid.ny) and step == window.step:
+        return f"{rule}: your grid and step are."
+    flags = [] if size.cells == (grid.nx, grid.ny) else [f"--grid {size.cells[0]}x{size.cells[1]}"]
+    if step != window.step:
+        flags += [f"--step {_flag(step)} --steps {window.steps * window.step // step}"]
+    whole = f"one cell over {period(outlook.basis)} is then good to {_percent(outlook.proof.percent(outlook.basis))}"
+    single = f", over {period(step)} to {_percent(outlook.proof.percent(step))}" if step != outlook.basis else ""
+    return f"{rule}. Suggested: {' '.join(flags)} ({whole}{single}, as rehearsed)."
+
+
+def _instead(outlook: Outlook) -> list[str]:
+    """Return what else would make the plan's own cells useful."""
+    if outlook.expected((1, 1)) <= USEFUL:
+        return []
+    ways = []
+    households, epsilon = outlook.enough_households, outlook.enough_epsilon
+    if households is not None:
+        ways.append(f"about {_rounded(households):,.0f} households")
+    if epsilon is not None:
+        ways.append(f"epsilon {_rounded(epsilon):g} (weaker privacy)")
+    grid = f"{outlook.plan.grid.nx} x {outlook.plan.grid.ny} cells"
+    if ways:
+        return [f"Your {grid} would be useful with {' or with '.join(ways)}."]
+    most = max([outlook.rehearsed, *outlook.more])
+    return [f"Your {grid} are not useful with {most:,} households, nor at epsilon {max(outlook.tallies):g}."]
+
+
+def _limits(outlook: Outlook) -> list[str]:
+    lines = [INVENTED]
+    if outlook.rehearsed < outlook.households:
+        lines.append(
+            f"Rehearsed with {outlook.rehearsed:,} households, for lack of memory: with {outlook.households:,} errors "
+            "are smaller."
+        )
+    if outlook.skipped:
+        names = ", ".join(f"{epsilon:g}" for epsilon in outlook.skipped)
+        lines.append(f"A rehearsal of this grid takes long: there was no time for epsilon {names}.")
+    return lines
+
+
+def _the(place: str) -> str:
+    if place == "whole map":
+        return "the whole map"
+    return place if place[0].isdigit() or place.startswith("one") else f"a {place}"
+
+
+def period(step: timedelta) -> str:
+    """Return a length of time; a day is called one."""
+    return "a day" if step == timedelta(days=1) else span(step)
+
+
+def _flag(step: timedelta) -> str:
+    """Return a step as `--step` takes it."""
+    return span(step).replace(",", "").replace(" ", "").replace("days", "d")
+
+
+def _percent(value: float) -> str:
+    """Return a percentage with as many digits as a few rehearsals tell.
+
+    >>> _percent(0.123), _percent(4.56), _percent(123.4)
+    ('0.1 %', '4.6 %', '123 %')
+    """
+    return f"{value:,.1f} %" if value < 10 else f"{value:,.0f} %"  # noqa: PLR2004  # two digits
+
+
+def _rounded(value: float) -> float:
+    return float(f"{value:.2g}")

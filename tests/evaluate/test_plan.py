@@ -1,0 +1,188 @@
+"""Planning: what is asked, what is tried, what is suggested, and the words and the picture."""
+
+import math
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from gridveil.cube import Grid
+from gridveil.errors import UsageError
+from gridveil.evaluate.compare_figure import as_file
+from gridveil.evaluate.plan_figure import draw_outlook
+from gridveil.evaluate.plan_questions import DAY, basis_of, periods, places, questions
+from gridveil.evaluate.plan_sizes import Size, steps_that_fit, variant
+from gridveil.evaluate.plan_words import expectations, heading, sentences, sizes
+from gridveil.evaluate.planning import EPSILONS, USEFUL, Outlook, look_ahead
+from gridveil.evaluate.rehearse import Rehearsal, Tally, rehearse
+from gridveil.publication import Plan
+from gridveil.spec import Spec, make_spec
+
+HOUR = timedelta(hours=1)
+
+
+def spec_of(**settings: Any) -> Spec:
+    place = {"extent": [0, 0, 8000, 8000], "grid": "8x8", "start": "2013-02-04T00:00", "steps": 48}
+    return make_spec({**place, "mechanism": "even", **settings})
+
+
+def said(outlook: Outlook) -> str:
+    return "\n".join([heading(outlook), *sentences(outlook)])
+
+
+def made_up(spec: Spec, cells: dict[float, float], on: dict[tuple[int, int], tuple[float, ...]]) -> Outlook:
+    """An outlook with given percentages: of everything at each epsilon, and of a cell over 1, 3, 6 and 24 h by grid."""
+    plan = Plan.of(spec)
+    basis, asked = basis_of(plan.window), questions(plan.grid, plan.window)
+    outlook = Outlook(plan, 3.0, 1000, 1000, basis, asked, repeats=1)
+    outlook.tallies = {epsilon: {q: Tally(100, error, error) for q in asked} for epsilon, error in cells.items()}
+    steps = [hours * HOUR for hours in (1, 3, 6, 24)]
+    outlook.sizes = [
+        Size(grid, {step: Tally(100, error) for step, error in zip(steps, errors, strict=True)})
+        for grid, errors in on.items()
+    ]
+    outlook.proof = outlook.suggested and outlook.suggested[0]
+    return outlook
+
+
+def test_useful_tells_the_larger_of_two_cells_seven_times_in_eight() -> None:
+    spread = USEFUL / 100 * math.sqrt(math.pi / 2)  # the standard deviation of normal errors with that mean
+    score = 0.5 / math.hypot(spread, 1.5 * spread)
+    assert 0.5 * math.erfc(-score / math.sqrt(2)) == pytest.approx(7 / 8, abs=0.01)
+
+
+def test_a_block_of_large_cells_is_no_street() -> None:
+    assert "street (2 x 2 cells)" in places(Grid(0, 0, 8000, 8000, 32, 32)).values()
+    assert "2 x 2 cells" in places(Grid(-0.5, 51.395, -0.25, 51.5, 32, 32, crs="EPSG:4326")).values()
+    assert list(places(Grid(0, 0, 8, 8, 8, 8)).values()) == ["whole map", "district (2 x 2 cells)", "one cell"]
+    assert list(places(Grid(0, 0, 4, 1, 4, 1)).values()) == ["whole map", "one cell"]
+
+
+@pytest.mark.parametrize(
+    ("step", "steps", "named", "basis"),
+    [
+        ("1h", 120, ["all 5 days", "a day", "1 h"], DAY),
+        ("15min", 40, ["all 10 h", "15 min"], 10 * HOUR),
+        ("7h", 10, ["all 70 h", "7 h"], 7 * HOUR),
+        ("1d", 7, ["all 7 days", "a day"], DAY),
+        ("2d", 7, ["all 14 days", "2 days"], 2 * DAY),
+        ("1h", 1, ["all 1 h"], HOUR),
+    ],
+)
+def test_periods_and_what_cells_are_judged_by(step: str, steps: int, named: list[str], basis: timedelta) -> None:
+    plan = Plan.of(spec_of(step=step, steps=steps))
+    assert list(periods(plan.window).values()) == named
+    assert basis_of(plan.window) == basis
+    tried = steps_that_fit(plan, basis)
+    assert plan.window.step in tried
+    assert all(other % tried[0] == timedelta(0) for other in tried)
+
+
+def test_a_variant_keeps_extent_window_and_bounds() -> None:
+    plan = Plan.of(spec_of(cell_size=300, grid=None, bound_step=2, bound_window=50))
+    other = variant(plan, (4, 3), 6 * HOUR)
+    assert (other.grid.nx, other.grid.ny, other.grid.x1) == (4, 3, plan.grid.x1)
+    assert (other.window.start, other.window.end, other.window.steps) == (plan.window.start, plan.window.end, 8)
+    assert (other.spec.to_bound().step, other.spec.to_bound().window) == (12_000, 50_000)
+
+
+def test_the_finest_useful_grid_and_its_finest_useful_step_are_suggested() -> None:
+    curve = {1.0: 160.0, 3.0: 80.0, 10.0: 40.0, 30.0: 10.0}
+    on = {(8, 8): (90.0, 85.0, 82.0, 80.0), (4, 4): (30.0, 25.0, 19.0, 12.0), (2, 2): (9.0, 8.0, 7.0, 6.0)}
+    outlook = made_up(spec_of(epsilon=3), curve, on)
+    outlook.more = {4000: 40.0, 16000: 10.0}
+    assert outlook.suggested == (outlook.sizes[1], 6 * HOUR)
+    assert outlook.enough_epsilon == pytest.approx(math.sqrt(300))
+    assert outlook.enough_households == pytest.approx(8000)
+    words = said(outlook)
+    assert "--grid 4x4 --step 6h --steps 8 (one cell over a day is then good to 12 %, over 6 h to 19 %" in words
+    assert "Your 8 x 8 cells would be useful with about 8,000 households or with epsilon 17 (weaker privacy)." in words
+
+
+def test_it_says_so_where_all_is_well_or_nothing_helps() -> None:
+    fine = {(16, 16): (30.0, 30.0, 30.0, 30.0), (8, 8): (15.0, 9.0, 8.0, 7.0)}
+    assert "your grid and step are" in said(made_up(spec_of(epsilon=3), {3.0: 7.0}, fine))
+    only_a_day = {(8, 8): (40.0, 30.0, 25.0, 15.0)}
+    assert "Suggested: --step 24h --steps 2 (one" in said(made_up(spec_of(epsilon=3), {3.0: 15.0}, only_a_day))
+    nothing = {(8, 8): (400.0, 300.0, 250.0, 150.0), (1, 1): (40.0, 30.0, 25.0, 25.0)}
+    words = said(made_up(spec_of(epsilon=3), {3.0: 150.0}, nothing))
+    assert "no grid is" in words
+    assert "not useful with 1,000 households, nor at epsilon 3" in words
+
+
+def test_errors_never_rise_with_epsilon() -> None:
+    outlook = made_up(spec_of(), {1.0: 9.0, 3.0: 4.0, 10.0: 6.0}, {(1, 1): (1.0, 1.0, 1.0, 1.0)})
+    assert outlook.curve(outlook.questions[0]) == {1.0: 9.0, 3.0: 5.0, 10.0: 5.0}
+    assert outlook.skipped == [0.3, 30.0]
+
+
+def test_rehearsals_fill_an_outlook() -> None:
+    stages: dict[str, float] = {}
+    outlook = look_ahead(spec_of(epsilon="2"), 200, seconds=5, progress=stages.__setitem__)
+    assert sorted(outlook.tallies) == sorted([*EPSILONS, 2.0])
+    assert {size.cells for size in outlook.sizes} >= {(8, 8), (4, 4), (2, 2), (1, 1)}
+    assert outlook.repeats >= 3
+    assert set(stages.values()) == {1.0}
+    assert 0 < outlook.expected((8, 8)) < outlook.expected((1, 1))
+    assert outlook.suggested is not None
+    assert outlook.proof is not None
+    assert outlook.proof.percent(outlook.basis) > 0
+
+
+def test_the_same_rehearsals_give_the_same_numbers() -> None:
+    first, second = (look_ahead(spec_of(), 100, seconds=1e-9) for _ in range(2))
+    assert first.tallies == second.tallies
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"grid": "1x1"},
+        {"grid": "5x7", "steps": 24},
+        {"grid": "4x4", "steps": 1},
+        {"step": "15min", "steps": 30},
+        {"step": "1d", "steps": 14},
+        {"step": "7h", "steps": 5},
+        {"epsilon": 0.01, "bound_window": 40.0},
+        {"mechanism": "outer", "bound_step": 1.0},
+        {"mechanism": "mosaic", "grid": "4x4", "steps": 24},
+    ],
+    ids=str,
+)
+def test_in_no_time_the_plan_itself_is_rehearsed_and_all_can_be_told_and_drawn(settings: dict[str, Any]) -> None:
+    outlook = look_ahead(spec_of(**settings), 30, seconds=1e-9)
+    assert list(outlook.tallies) == [outlook.epsilon]
+    assert (1, 1) in {size.cells for size in outlook.sizes}
+    assert "there was no time for epsilon 0.3, 1" in said(outlook)
+    assert expectations(outlook).row_count == len(outlook.questions)
+    assert sizes(outlook).row_count == len(outlook.sizes)
+    assert as_file(draw_outlook(outlook), "svg").startswith(b"<?xml")
+
+
+def test_too_many_households_are_fewer_and_it_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gridveil.evaluate.rehearse.MOST_READINGS", 4800)
+    outlook = look_ahead(spec_of(), 10_000, seconds=1e-9)
+    assert outlook.rehearsed == 100
+    assert "Rehearsed with 100 households, for lack of memory: with 10,000 errors are smaller." in said(outlook)
+
+
+def test_a_mechanism_that_cannot_do_other_grids_is_no_hindrance(monkeypatch: pytest.MonkeyPatch) -> None:
+    def only_its_own(plan: Plan, epsilon: float, households: int, seed: int = 0) -> Rehearsal:
+        if plan.grid.nx != 8:
+            msg = "depth 3 does not fit this grid"
+            raise UsageError(msg)
+        return rehearse(plan, epsilon, households, seed)
+
+    monkeypatch.setattr("gridveil.evaluate.planning.rehearse", only_its_own)
+    outlook = look_ahead(spec_of(), 30, seconds=2)
+    assert [size.cells for size in outlook.sizes] == [(8, 8)]
+
+
+def test_the_picture_has_a_line_for_each_place_the_useful_level_and_the_epsilon() -> None:
+    outlook = made_up(spec_of(grid="32x32", epsilon=3), {1.0: 30.0, 3.0: 9.0}, {(1, 1): (1.0, 1.0, 1.0, 1.0)})
+    axes = draw_outlook(outlook).axes[0]
+    curves = [line for line in axes.lines if line.get_marker() != "None"]
+    assert len(curves) == len({line.get_color() for line in curves}) == 4
+    words = {text.get_text() for text in axes.texts}
+    assert {"whole map", "district (8 x 8 cells)", "street (2 x 2 cells)", "one cell"} <= words
+    assert {"useful: at most 20 %", "your epsilon: 3"} <= words

@@ -81,18 +81,19 @@ class Lumps:
         left = at.astype(np.int64)
         return np.asarray(logs[:, left] * (1 - at + left) + logs[:, left + 1] * (at - left), dtype=np.float64)
 
-    def means(self, logs: Floats, noisy: Floats, noise: NoiseBins) -> tuple[Floats, Floats]:
-        """Return mean and variance of what each sum may be, given the logarithm of its rate and its noisy value."""
+    def mean(self, logs: Floats, noisy: Floats, noise: NoiseBins) -> Floats:
+        """Return the mean of what each sum may be, given the logarithm of its rate and its noisy value."""
         at = np.interp(logs, self.log_rates, np.arange(len(self.log_rates)))
         left = np.minimum(at.astype(np.int64), len(self.log_rates) - 2)
-        weights, firsts, seconds = [], [], []
+        weight, mean = np.zeros(len(noisy)), np.zeros(len(noisy))
         for rates, part in ((left, 1 - at + left), (left + 1, at - left)):
-            posterior = self.posterior(noisy, rates, noise)
-            weights.append(part * posterior.weights.sum(axis=1) + np.finfo(np.float64).tiny)
-            firsts.append(posterior.moment(1))
-            seconds.append(posterior.moment(2))
-        first, second = (np.average(each, axis=0, weights=weights) for each in (firsts, seconds))
-        return first, np.maximum(second - first**2, 0.0)
+            for first in range(0, len(noisy), BATCH):
+                some = slice(first, first + BATCH)
+                posterior = self.posterior(noisy[some], rates[some], noise)
+                weights = part[some] * posterior.weights.sum(axis=1) + np.finfo(np.float64).tiny
+                weight[some] += weights
+                mean[some] += weights * posterior.mean()
+        return mean / weight
 
     def draw(self, logs: Floats, noisy: Floats, noise: NoiseBins, random: np.random.Generator) -> Floats:
         """Draw what each sum may be, for rates that are drawn too (draw, sum)."""
@@ -134,11 +135,11 @@ class Posterior:
         summed = np.cumsum(self.weights, axis=1)
         return np.asarray(summed / np.maximum(summed[:, -1:], np.finfo(np.float64).tiny), dtype=np.float64)
 
-    def moment(self, power: int) -> Floats:
-        """Return the mean of each sum, or of a power of it."""
+    def mean(self) -> Floats:
+        """Return the mean of each sum."""
         middle = (self.edges[:, 1:] + self.edges[:, :-1]) / 2
         shares = np.diff(self._cumulative, axis=1)
-        return np.asarray((shares * middle**power).sum(axis=1), dtype=np.float64)
+        return np.asarray((shares * middle).sum(axis=1), dtype=np.float64)
 
     def draw(self, which: Ints, uniform: Floats) -> Floats:
         """Return one draw of the sums `which`, for each uniform number between 0 and 1."""

@@ -10,7 +10,7 @@ from gridveil.privacy.staircase import best_staircase
 
 NOISE_TO_CONTRAST = 0.65
 """How large the variance of a region's noise may be, relative to what smaller regions show."""
-UNEVEN = 0.2
+UNEVEN = 0.3
 """How much neighbouring regions differ in density, relatively, apart from chance."""
 
 

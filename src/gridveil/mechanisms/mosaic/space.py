@@ -13,7 +13,7 @@ from gridveil.mechanisms.mosaic.explain import explain
 from gridveil.mechanisms.mosaic.field import Evidence, Level, Waves
 from gridveil.mechanisms.mosaic.noise_bins import NoiseBins
 from gridveil.mechanisms.mosaic.spread import Household, spread_lumps, spread_smoothly
-from gridveil.mechanisms.mosaic.totals import Whole
+from gridveil.mechanisms.mosaic.totals import Whole, scaled
 from gridveil.mechanisms.population.population import Population
 from gridveil.privacy.measure import Measurement
 
@@ -47,7 +47,7 @@ def estimate_space(
 
     A region's rate of households is `exp` of a smooth field, its sum a compound of their bounded totals. The estimate
     is that sum's mean at the likeliest rate (the mode: what is unsure is taken for low, as relative errors reward),
-    given its noisy value; all are then scaled to the total, which is estimated at the expected rates.
+    given its noisy value; all are then scaled to a total that leans on no prior.
     """
     random = np.random.default_rng(seed)
     values = noisy.values.astype(np.float64).ravel()
@@ -65,15 +65,12 @@ def estimate_space(
     explained = explain(waves, known, offsets, level_of(whole, household))
     fit, lumps = explained.fit, explained.lumps
 
-    logs, unsure = waves.regions @ fit.coefficients + offsets, fit.variances(waves.regions)
-    expected, variance = lumps.means(logs + unsure / 2, values, noise)
-    agreed = whole.agreed(expected, float(variance.sum())).sum()
-    mean, _ = lumps.means(logs - unsure, values, noise)
-    mean *= agreed / max(float(mean.sum()), 1.0)
+    likeliest = waves.regions @ fit.coefficients - fit.variances(waves.regions) + offsets
+    summed = whole.and_regions(float(values.sum()), len(values) * noise.deviation**2, household.mean)
+    mean = scaled(lumps.mean(likeliest, values, noise), summed.mean)
     coefficients = fit.draw(draws, random)
     sums = lumps.draw(coefficients @ waves.regions.T + offsets, values, noise, random)
-    off = random.normal(0.0, whole.variance**0.5, draws)
-    sums = whole.agreed(sums, float(sums.sum(axis=1).var()), off)
+    sums = scaled(sums, summed.draw(draws, random))
     return SpaceEstimate(
         spread_smoothly(mean, labels, waves.at_cells(fit.coefficients)),
         spread_lumps(sums, labels, waves.at_cells(coefficients), household, explained.clumping, random),

@@ -25,16 +25,26 @@ class Whole:
         known = [(counted, max(float(drawn.var()), (0.001 * counted) ** 2, 1.0))]
         if total is not None:
             known.append((total[0], max(total[1], 1.0)))
+        return cls._weighed(known, population.mean(bound))
+
+    def and_regions(self, summed: float, variance: float, least: float) -> Whole:
+        """Weigh in the sum of all regions' noisy sums: unlike a sum of estimates, it leans on no prior."""
+        return self._weighed([(self.mean, self.variance), (summed, max(variance, 1.0))], least)
+
+    @classmethod
+    def _weighed(cls, known: list[tuple[float, float]], least: float) -> Whole:
         weights = np.array([1 / variance for _, variance in known])
         mean = float(weights @ np.array([value for value, _ in known]) / weights.sum())
         # A town that is there at all has a household.
-        return cls(max(mean, population.mean(bound), 1.0), float(1 / weights.sum()))
+        return cls(max(mean, least, 1.0), float(1 / weights.sum()))
 
-    def agreed(self, sums: Floats, variance: float, off: Floats | float = 0.0) -> Floats:
-        """Scale sums (..., region) so that their total moves towards the whole's, as far as their variance allows.
+    def draw(self, count: int, random: np.random.Generator) -> Floats:
+        """Draw what the total may be: never negative, with this mean and variance."""
+        variance = float(np.log1p(self.variance / self.mean**2))
+        return np.asarray(self.mean * random.lognormal(-variance / 2, variance**0.5, count), dtype=np.float64)
 
-        off: how far the whole may be off, for each row of sums.
-        """
-        summed = np.maximum(sums.sum(axis=-1), 1.0)
-        wanted = summed + (self.mean + off - summed) * variance / (variance + self.variance)
-        return np.asarray(sums * (np.maximum(wanted, 0.0) / summed)[..., None], dtype=np.float64)
+
+def scaled(sums: Floats, totals: Floats | float) -> Floats:
+    """Scale sums (..., region) to their totals."""
+    by = totals / np.maximum(sums.sum(axis=-1), 1.0)
+    return np.asarray(sums * np.asarray(by)[..., None], dtype=np.float64)

@@ -107,9 +107,9 @@ def test_a_household_meets_each_look_with_its_bound_alone() -> None:
 
 
 def test_districts_are_seen_and_their_absence_too() -> None:
-    plan, different, alike = plan_of(1000, 60.0), placed(districts=True), placed(districts=False)
-    assert all(regions_differ(kernel(different, 60.0, seed).face(), plan, BOUND) for seed in range(10))
-    assert sum(regions_differ(kernel(alike, 60.0, seed).face(), plan, BOUND) for seed in range(10)) <= 1
+    plan, different, alike = plan_of(1000, 30.0), placed(districts=True), placed(districts=False)
+    assert all(regions_differ(kernel(different, 30.0, seed).face(), plan, BOUND) for seed in range(10))
+    assert sum(regions_differ(kernel(alike, 30.0, seed).face(), plan, BOUND) for seed in range(10)) <= 1
 
 
 def test_without_noise_the_regions_own_days_are_found() -> None:

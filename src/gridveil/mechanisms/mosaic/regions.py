@@ -17,9 +17,9 @@ from gridveil.mechanisms.population import Population
 from gridveil.privacy.bound import Bound
 from gridveil.privacy.measure import Measure, Measurement
 
-CONVINCED = 4.0
-"""Log odds of differences against none, at which they are believed. Of 400 looks at London households, whose places
-have nothing to do with how they live, none came that far."""
+CONVINCED = 3.0
+"""Log odds of differences against none, at which they are believed. Of looks at London households, in places that have
+nothing to do with how they live, 1.1 to 1.5 in a hundred come that far: the noise has heavy tails."""
 
 BOUND_QUANTILE = 0.6
 """Of households' totals: the bound of both looks. Bounding scales a household's series as a whole, so that a low bound

@@ -53,6 +53,7 @@ def test_useful_tells_the_larger_of_two_cells_seven_times_in_eight() -> None:
 
 def test_a_block_of_large_cells_is_no_street() -> None:
     assert "street (2 x 2 cells)" in places(Grid(0, 0, 8000, 8000, 32, 32)).values()
+    assert "2 x 2 cells" in places(Grid(0, 0, 0.8, 0.8, 32, 32)).values()
     assert "2 x 2 cells" in places(Grid(-0.5, 51.395, -0.25, 51.5, 32, 32, crs="EPSG:4326")).values()
     assert list(places(Grid(0, 0, 8, 8, 8, 8)).values()) == ["whole map", "district (2 x 2 cells)", "one cell"]
     assert list(places(Grid(0, 0, 4, 1, 4, 1)).values()) == ["whole map", "one cell"]

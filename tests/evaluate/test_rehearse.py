@@ -1,12 +1,15 @@
 """Rehearsals: one invented town on every grid and in every step, in memory, and errors as they are."""
 
 import math
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import numpy as np
 import pytest
 
+from gridveil.cube import Window
 from gridveil.evaluate.rehearse import MOST_READINGS, Tally, draw_ranges, invent, most_households, rehearse
+from gridveil.evaluate.unrest import DAYS_TOGETHER, HOURS_TOGETHER, OWN_DAYS, unrest
 from gridveil.publication import Plan
 from gridveil.spec import make_spec
 
@@ -69,3 +72,17 @@ def test_ranges_lie_inside_and_reach_both_ends() -> None:
 def test_memory_limits_households() -> None:
     assert most_households(plan_of()) == MOST_READINGS // 48
     assert most_households(plan_of(step="1d", steps=365)) == MOST_READINGS // (24 * 365)
+
+
+def test_days_differ_for_all_together_and_for_each_alone() -> None:
+    window = Window(datetime(2013, 2, 4, tzinfo=UTC), timedelta(hours=1), 24 * 200)
+    logs = np.log(unrest(100, window, np.random.default_rng(0)))
+    assert np.exp(logs).mean() == pytest.approx(1, abs=0.01)
+    together = logs.mean(axis=0)
+    own_days = (logs - together).reshape(100, 200, 24)
+    np.testing.assert_allclose(own_days, own_days[:, :, :1].repeat(24, axis=2))
+    assert own_days.std() == pytest.approx(OWN_DAYS, rel=0.05)
+    spread = math.sqrt(DAYS_TOGETHER**2 + HOURS_TOGETHER**2 + OWN_DAYS**2 / 100)
+    assert together.std() == pytest.approx(spread, rel=0.1)
+    hours = together - together.reshape(200, 24).mean(axis=1).repeat(24)
+    assert 0.5 < np.corrcoef(hours[1:], hours[:-1])[0, 1] < 0.9

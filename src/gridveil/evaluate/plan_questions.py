@@ -13,8 +13,8 @@ DISTRICT = 4
 """A district is this part of the map each way."""
 
 STREET_CELLS = 2
-STREET_METRES = 500.0
-"""A block of two by two cells is called a street if it is not longer than this."""
+STREET_METRES = (20.0, 500.0)
+"""A block of two by two cells is called a street if it is about as long as one."""
 
 DAY = timedelta(days=1)
 
@@ -52,8 +52,9 @@ def places(grid: Grid) -> dict[tuple[int, int], str]:
     if (width, height) != (1, 1):
         found.setdefault((width, height), f"district ({width} x {height} cells)")
     if min(width, height) >= STREET_CELLS:
+        low, high = STREET_METRES
         size = f"{STREET_CELLS} x {STREET_CELLS} cells"
-        found.setdefault((STREET_CELLS, STREET_CELLS), f"street ({size})" if block <= STREET_METRES else size)
+        found.setdefault((STREET_CELLS, STREET_CELLS), f"street ({size})" if low <= block <= high else size)
     found.setdefault((1, 1), "one cell")
     return found
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from functools import cached_property, lru_cache
 
@@ -12,7 +12,8 @@ import numpy as np
 from gridveil.cube import Grid, Window
 from gridveil.estimate import Estimate, Floats, Ints, NoisyParts, Posterior, Replicates
 from gridveil.evaluate.dataset import WH_PER_KWH
-from gridveil.evaluate.town import Town, make_town
+from gridveil.evaluate.town import MAIN_FUSE, Town, make_town
+from gridveil.evaluate.unrest import unrest
 from gridveil.mechanisms.bounded import release_with_private_bound
 from gridveil.privacy.budget import PureDP
 from gridveil.privacy.kernel import Kernel
@@ -145,8 +146,11 @@ def _parts(window: Window) -> int:
 
 @lru_cache(maxsize=4)
 def _town(households: int, window: Window, seed: int) -> Town:
-    """Return a town on the unit square, kept for the next rehearsal."""
-    return make_town(households, grid=UNIT, window=window, seed=seed)
+    """Return a town on the unit square whose days differ as those of real ones do, kept for the next rehearsal."""
+    town = make_town(households, grid=UNIT, window=window, seed=seed)
+    factor = unrest(households, window, np.random.default_rng([seed, 1]))
+    most = WH_PER_KWH * MAIN_FUSE * (window.step / HOUR)
+    return replace(town, consumption=np.rint(np.minimum(town.consumption * factor, most)).astype(np.int64))
 
 
 def _error_model(estimate: Estimate, step: timedelta) -> ErrorModel:

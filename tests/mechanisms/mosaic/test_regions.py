@@ -52,7 +52,8 @@ def fitted(town: Placed, epsilon: float) -> tuple[np.ndarray, RegionalProfiles]:
     plan = plan_of(len(town.cells), epsilon)
     cube = town.source().bounded_cube(WINDOW, BOUND).astype(np.float64)
     space, profile = cube.sum(2), cube.sum((0, 1)) / cube.sum()
-    return cube, measure_regions(kernel(town, epsilon).face(), plan, BOUND, space, profile, 50, 0)
+    measured = kernel(town, epsilon).sums(plan.full.labels(), plan.full.epsilon, bound=BOUND)
+    return cube, fit_regions(plan.full, measured, space, profile, 50, 0)
 
 
 @pytest.mark.parametrize(
@@ -101,8 +102,7 @@ def test_a_household_meets_each_look_with_its_bound_alone() -> None:
     asked = kernel(town, 10.0)
     regions_differ(asked.face(), plan, BOUND)
     assert asked.spent == pytest.approx(plan.test.epsilon, rel=1e-8)
-    profile = np.full(120, 1 / 120)
-    measure_regions(asked.face(), plan, BOUND, np.ones((32, 32)), profile, 2, 0)
+    asked.sums(plan.full.labels(), plan.full.epsilon, bound=BOUND)
     assert asked.spent == pytest.approx(plan.test.epsilon + plan.full.epsilon, rel=1e-8)
 
 

@@ -65,21 +65,13 @@ def regions_differ(measure: Measure, plan: RegionPlan, bound: Bound) -> bool:
     return _deviations(look, measured, regions, steps, 0, 0).evidence > CONVINCED
 
 
-def measure_regions(
-    measure: Measure, plan: RegionPlan, bound: Bound, space: Floats, profile: Floats, draws: int, seed: int
-) -> RegionalProfiles:
-    """Take the full look, and return the regions' profiles.
-
-    space: estimated consumption of the cells (x, y), Wh, under the bound. profile: the map's (t,), sum 1.
-    """
-    measured = measure.sums(plan.full.labels(), plan.full.epsilon, bound=bound)
-    return fit_regions(plan.full, measured, space, profile, draws, seed)
-
-
 def fit_regions(
     look: Look, measured: Measurement, space: Floats, profile: Floats, draws: int, seed: int
 ) -> RegionalProfiles:
-    """Return the regions' profiles from a look; arguments as in `measure_regions`. Post-processing."""
+    """Return the regions' profiles from the full look. Post-processing.
+
+    space: estimated consumption of the cells (x, y), Wh, under the bound of the look. profile: the map's (t,), sum 1.
+    """
     regions = _binned(look.region, np.maximum(space, 0.0))
     found = _deviations(look, measured, regions, profile, draws, seed)
     phase = np.unique(look.hour, return_inverse=True)[1]

@@ -1,0 +1,97 @@
+"""All that mosaic measures, in the order of its decisions. Each follows from public numbers and earlier answers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gridveil.estimate import Ints
+from gridveil.mechanisms.mosaic.budget import divide
+from gridveil.mechanisms.mosaic.levels import choose_level
+from gridveil.mechanisms.mosaic.region_plan import Look, plan_regions
+from gridveil.mechanisms.mosaic.regions import look_bound, regions_differ
+from gridveil.mechanisms.mosaic.runs import choose_runs, plan_time
+from gridveil.mechanisms.population import Population, histogram_epsilon, measure_population, space_bound
+from gridveil.mechanisms.stpt.quadtree import Level
+from gridveil.privacy.bound import Bound
+from gridveil.privacy.measure import Measure, Measurement, NoiseKind
+
+WH_PER_KWH = 1000
+
+
+class Bounds(NamedTuple):
+    """The bounds under which space and time are measured."""
+
+    space: Bound
+    time: Bound
+
+
+class LookedAt(NamedTuple):
+    """A look at regional profiles, what it answered, and the bound it was under."""
+
+    look: Look
+    sums: Measurement
+    bound: Bound
+
+
+@dataclass(frozen=True)
+class Measured:
+    """Noisy answers, and the choices that they were measured by.
+
+    whole: total of the map. regions: totals of `level`'s regions. steps: totals of `runs` of steps, the whole map.
+    look: at regional profiles, if a first one made differences likely.
+    """
+
+    population: Population
+    bounds: Bounds
+    whole: Measurement
+    level: Level
+    regions: Measurement
+    runs: Ints
+    steps: Measurement
+    look: LookedAt | None
+
+    def details(self) -> dict[str, Any]:
+        """Return the choices, for the label."""
+        return {
+            "households": round(self.population.households),
+            "bound_space_kwh": self.bounds.space.window / WH_PER_KWH,
+            "bound_time_kwh": self.bounds.time.window / WH_PER_KWH,
+            "regions": self.level.blocks,
+            "runs": int(self.runs.max()) + 1,
+            "regional_profiles": 0 if self.look is None else int(self.look.look.region.max()) + 1,
+        }
+
+
+def measure_all(measure: Measure, noise: NoiseKind) -> Measured:
+    """Spend the whole budget: who, whether regions differ, how much, where, when and, if they do, regional profiles."""
+    given, grid, window = measure.bound, measure.grid, measure.window
+    free = given.window >= given.step * window.steps
+    population = measure_population(measure, histogram_epsilon(measure.epsilon))
+    left = measure.epsilon - population.epsilon
+    look = None
+    plan = plan_regions(grid, window, population.households, left)
+    if plan is not None:
+        bound = look_bound(given, window.steps, population)
+        left -= plan.test.epsilon
+        if regions_differ(measure, plan, bound):
+            left -= plan.full.epsilon
+            look = LookedAt(plan.full, measure.sums(plan.full.labels(), plan.full.epsilon, bound=bound), bound)
+    spending = divide(left, population.households)
+    if free:
+        wanted = space_bound(population, spending.space, noise, grid.cells)
+        in_space = Bound(given.step, min(wanted, given.window))
+        time = plan_time(window, population, spending.time)
+        in_time, runs = Bound(given.step, min(time.bound, given.window)), time.runs
+    else:
+        in_space = in_time = given
+        kept = population.mean(given.window)
+        runs = choose_runs(window, population.households, kept, spending.time, given.window)
+    level = choose_level(grid, population, spending.space, in_space.window, noise)
+    everything = np.zeros((1, 1, 1), dtype=np.int64)
+    whole = measure.sums(everything, spending.total, bound=in_space, noise=noise)
+    regions = measure.sums(level.labels[:, :, None], spending.space, bound=in_space, noise=noise)
+    steps = measure.sums(runs, spending.time, bound=in_time)
+    return Measured(population, Bounds(in_space, in_time), whole, level, regions, runs, steps, look)

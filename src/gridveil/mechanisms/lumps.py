@@ -45,8 +45,11 @@ def unbounded(
     expected = np.minimum(level[:, None] * sums, room)
     exceed = random.binomial(room.astype(np.int64), expected / np.maximum(room, 1.0))
     excess = random.gamma(exceed * (mean**2 / variance), variance / mean)
-    # Where there is less room than there should be excess, all sums take their part of the rest.
-    missing = np.maximum(wanted - expected.sum(axis=1), 0.0) * mean
+    # The factors know what chance does to the excess of all. What finds no room, all sums take a part of.
+    placed = np.minimum(wanted, expected.sum(axis=1)) * mean
+    drawn = excess.sum(axis=1)
+    excess *= (placed / np.where(drawn > 0, drawn, 1.0))[:, None]
+    missing = wanted * mean - np.where(drawn > 0, placed, 0.0)
     return np.asarray(sums * (1 + missing / np.maximum(sums.sum(axis=1), 1.0))[:, None] + excess)
 
 

@@ -11,7 +11,6 @@ from gridveil.mechanisms.mosaic.regions import (
     RegionalProfiles,
     fit_regions,
     look_bound,
-    measure_regions,
     regions_differ,
 )
 from gridveil.mechanisms.population import Population

@@ -161,7 +161,8 @@ def _block_by_block(
         )
         fits.append((CalendarPrior.of(part), sums, whole))
     prior, sums, _ = fits[len(fits) // 2]
-    belief = _belief(prior.between(sums.runs, sums.shape), sums, shaped=shaped)
+    best = max(_belief(prior.between(sums.runs, sums.shape), sums, shaped=shaped), key=lambda held: held[0])
+    belief = [(1.0, best[1])]
     return np.hstack([whole * _parts(prior, sums, belief, draws, random) for prior, sums, whole in fits])
 
 

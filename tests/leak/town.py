@@ -44,7 +44,9 @@ def settings(name: str, bound: str = "given") -> dict[str, Any]:
 def town(seed: int = 0, households: int = 30) -> tuple[Rows, Rows]:
     rng = np.random.default_rng(seed)
     first = START - TRAIN * timedelta(hours=1)
-    homes = [{"household": f"H{i}", "x": rng.uniform(0, SIDE), "y": rng.uniform(0, SIDE)} for i in range(households)]
+    homes = [
+        {"household": f"household-{i}", "x": rng.uniform(0, SIDE), "y": rng.uniform(0, SIDE)} for i in range(households)
+    ]
     rows = [
         {"household": home["household"], "timestamp": first + t * timedelta(hours=1), "kwh": float(rng.gamma(1.0, 0.5))}
         for home in homes
@@ -54,11 +56,11 @@ def town(seed: int = 0, households: int = 30) -> tuple[Rows, Rows]:
 
 
 def _without(homes: Rows, rows: Rows) -> tuple[Rows, Rows]:
-    return [h for h in homes if h["household"] != "H3"], [r for r in rows if r["household"] != "H3"]
+    return [h for h in homes if h["household"] != "household-3"], [r for r in rows if r["household"] != "household-3"]
 
 
 def _readings(change: dict[str, Any]) -> Change:
-    return lambda homes, rows: (homes, [{**r, **change} if r["household"] == "H3" else r for r in rows])
+    return lambda homes, rows: (homes, [{**r, **change} if r["household"] == "household-3" else r for r in rows])
 
 
 def _new(name: str, kwh: float) -> Change:
@@ -71,8 +73,8 @@ CHANGES: dict[str, Change] = {
     "monstrous": _readings({"kwh": 1e300}),
     "not a number": _readings({"kwh": float("nan")}),
     "at no time": _readings({"timestamp": None}),
-    "twice": lambda homes, rows: (homes, [r for r in rows for _ in range(1 + (r["household"] == "H3"))]),
-    "in two places": lambda homes, rows: ([*homes, {"household": "H3", "x": 0.5, "y": 0.5}], rows),
+    "twice": lambda homes, rows: (homes, [r for r in rows for _ in range(1 + (r["household"] == "household-3"))]),
+    "in two places": lambda homes, rows: ([*homes, {"household": "household-3", "x": 0.5, "y": 0.5}], rows),
     "new": _new("NEW", 99.0),
     "named like markup": _new("[/x]", -1.0),
     "named like a terminal command": _new("\x1b]0;owned\x07\x1b[31m\n\x00\u202e", -1.0),

@@ -68,18 +68,21 @@ class Lumps:
         return np.cumsum(np.pad(positive, ((0, 0), (1, 2))), axis=1)
 
     def evidence(self, noisy: Floats, noise: NoiseBins) -> Floats:
-        """Return the log-probability of each noisy sum under each rate (rate, sum)."""
+        """Return the log-probability of a Wh at each noisy sum, under each rate (rate, sum)."""
         reach = int(np.ceil(noise.edges[-1] / self.step)) + 1
         cumulative = np.concatenate([[0.0], np.cumsum(noise.mass * np.diff(noise.edges))])
         on_grid = np.diff(np.interp((np.arange(2 * reach + 2) - reach - 0.5) * self.step, noise.edges, cumulative))
         points = self.mass.shape[1]
         length = 1 << (points + len(on_grid)).bit_length()
-        waves = np.fft.rfft(self.mass, length) * np.fft.rfft(on_grid, length)
-        both = np.maximum(np.fft.irfft(waves, length)[:, : points + len(on_grid)], 0.0)
-        logs = np.log(both + self.least * self.step)
-        at = np.clip(noisy / self.step + reach, 0.0, logs.shape[1] - 2.0)
+        positive = np.diff(self.below[:, : points + 1], axis=1)
+        waves = np.fft.rfft(positive, length) * np.fft.rfft(on_grid, length)
+        both = np.maximum(np.fft.irfft(waves, length)[:, : points + len(on_grid)], 0.0) / self.step
+        at = np.clip(noisy / self.step + reach, 0.0, both.shape[1] - 2.0)
         left = at.astype(np.int64)
-        return np.asarray(logs[:, left] * (1 - at + left) + logs[:, left + 1] * (at - left), dtype=np.float64)
+        something = both[:, left] * (1 - at + left) + both[:, left + 1] * (at - left)
+        # That there is nothing needs no grid, and a blurred edge of a staircase would tell on it.
+        nothing = self.mass[:, :1] * noise.at(-noisy)
+        return np.asarray(np.log(something + nothing + self.least), dtype=np.float64)
 
     def mean(self, logs: Floats, noisy: Floats, noise: NoiseBins) -> Floats:
         """Return the mean of what each sum may be, given the logarithm of its rate and its noisy value."""

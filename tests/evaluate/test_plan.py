@@ -41,7 +41,7 @@ def made_up(spec: Spec, cells: dict[float, float], on: dict[tuple[int, int], tup
         Size(grid, {step: Tally(100, error) for step, error in zip(steps, errors, strict=True)})
         for grid, errors in on.items()
     ]
-    outlook.proof = outlook.suggested and outlook.suggested[0]
+    outlook.proofs = [size for size, _ in outlook.suggested]
     return outlook
 
 
@@ -92,23 +92,27 @@ def test_the_finest_useful_grid_and_its_finest_useful_step_are_suggested() -> No
     on = {(8, 8): (90.0, 85.0, 82.0, 80.0), (4, 4): (30.0, 25.0, 19.0, 12.0), (2, 2): (9.0, 8.0, 7.0, 6.0)}
     outlook = made_up(spec_of(epsilon=3), curve, on)
     outlook.more = {4000: 40.0, 16000: 10.0}
-    assert outlook.suggested == (outlook.sizes[1], 6 * HOUR)
+    assert outlook.suggested == [(outlook.sizes[2], HOUR), (outlook.sizes[1], 6 * HOUR)]
     assert outlook.enough_epsilon == pytest.approx(math.sqrt(300))
     assert outlook.enough_households == pytest.approx(8000)
     words = said(outlook)
-    assert "--grid 4x4 --step 6h --steps 8 (one cell over a day is then good to 12 %, over 6 h to 19 %" in words
-    assert "Your 8 x 8 cells would be useful with about 8,000 households or with epsilon 17 (weaker privacy)." in words
+    assert "Suggested: --grid 2x2 (one cell is good over 1 h to 9.0 %, over a day to 6.0 %); or, for smaller" in words
+    assert "cells, --grid 4x4 --step 6h --steps 8 (one cell is good over 6 h to 19 %, over a day to 12 %)." in words
+    either = "useful with about 8,000 households or with epsilon 17 (weaker privacy)."
+    assert f"One of your 8 x 8 cells over a day would be {either}" in words
 
 
 def test_it_says_so_where_all_is_well_or_nothing_helps() -> None:
     fine = {(16, 16): (30.0, 30.0, 30.0, 30.0), (8, 8): (15.0, 9.0, 8.0, 7.0)}
-    assert "your grid and step are" in said(made_up(spec_of(epsilon=3), {3.0: 7.0}, fine))
+    words = said(made_up(spec_of(epsilon=3), {3.0: 7.0}, fine))
+    assert "Suggested: your own grid and step (one cell is good over 1 h to 15 %, over a day to 7.0 %)." in words
     only_a_day = {(8, 8): (40.0, 30.0, 25.0, 15.0)}
-    assert "Suggested: --step 24h --steps 2 (one" in said(made_up(spec_of(epsilon=3), {3.0: 15.0}, only_a_day))
+    words = said(made_up(spec_of(epsilon=3), {3.0: 15.0}, only_a_day))
+    assert "Suggested: --step 24h --steps 2 (one cell is good over a day to 15 %)." in words
     nothing = {(8, 8): (400.0, 300.0, 250.0, 150.0), (1, 1): (40.0, 30.0, 25.0, 25.0)}
     words = said(made_up(spec_of(epsilon=3), {3.0: 150.0}, nothing))
-    assert "no grid is" in words
-    assert "not useful with 1,000 households, nor at epsilon 3" in words
+    assert "no grid has useful cells" in words
+    assert "would not be useful with 1,000 households, nor at epsilon 3" in words
 
 
 def test_errors_never_rise_with_epsilon() -> None:
@@ -125,9 +129,8 @@ def test_rehearsals_fill_an_outlook() -> None:
     assert outlook.repeats >= 3
     assert set(stages.values()) == {1.0}
     assert 0 < outlook.expected((8, 8)) < outlook.expected((1, 1))
-    assert outlook.suggested is not None
-    assert outlook.proof is not None
-    assert outlook.proof.percent(outlook.basis) > 0
+    assert len(outlook.proofs) == len(outlook.suggested) > 0
+    assert all(proof.percent(outlook.basis) > 0 for proof in outlook.proofs)
 
 
 def test_the_same_rehearsals_give_the_same_numbers() -> None:

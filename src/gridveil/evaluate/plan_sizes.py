@@ -28,10 +28,10 @@ class Size:
     cells: Cells
     tallies: dict[timedelta, Tally] = field(default_factory=dict)
 
-    def add(self, rehearsal: Rehearsal, steps: list[timedelta], seed: int) -> None:
-        """Count in a rehearsal on this grid, in the first of these steps."""
+    def add(self, rehearsal: Rehearsal, steps: list[timedelta], seed: int = 0, block: Cells = (1, 1)) -> None:
+        """Count in a rehearsal in the first of these steps, on this grid, or on one of which a cell here is a block."""
         for step in steps:
-            tally = rehearsal.tally((1, 1, step // steps[0]), seed=seed)
+            tally = rehearsal.tally((*block, step // steps[0]), seed=seed)
             self.tallies[step] = self.tallies.get(step, Tally()) + tally
 
     def percent(self, step: timedelta) -> float:

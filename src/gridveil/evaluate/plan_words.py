@@ -71,8 +71,8 @@ def _summary(outlook: Outlook) -> str:
     parts = []
     for cells, name in places(outlook.plan.grid).items():
         error = outlook.expected(cells)
-        known = f"is good to {_percent(error)}" if error <= USEFUL else f"is not useful ({_percent(error)})"
-        parts.append(f"{_the(name)} {known}")
+        known = f"good to {_percent(error)}" if error <= USEFUL else f"not useful ({_percent(error)})"
+        parts.append(f"{_the(name)} {'are' if name[0].isdigit() else 'is'} {known}")
     given = "" if outlook.plan.spec.epsilon is not None else " (none was given)"
     return (
         f"At epsilon {outlook.epsilon:g}{given} with about {outlook.households:,} households, over "
@@ -81,19 +81,25 @@ def _summary(outlook: Outlook) -> str:
 
 
 def _advice(outlook: Outlook) -> str:
-    rule = f"Useful means a typical error of one cell over {period(outlook.basis)} of at most {USEFUL:g} %"
-    if outlook.suggested is None or outlook.proof is None:
-        return f"{rule}: no grid is, at this epsilon and with so few households."
-    size, step = outlook.suggested
+    rule = f"A number is useful if its typical error is at most {USEFUL:g} %."
+    basis = outlook.basis
+    ways = []
+    for (size, step), proof in zip(outlook.suggested, outlook.proofs, strict=True):
+        over = sorted({step, basis})
+        good = ", ".join(f"over {period(each)} to {_percent(proof.percent(each))}" for each in over)
+        ways.append(f"{_flags(outlook, size.cells, step)} (one cell is good {good})")
+    if not ways:
+        return f"{rule} At this epsilon and with so few households, no grid has useful cells."
+    return f"{rule} Suggested: {'; or, for smaller cells, '.join(ways)}."
+
+
+def _flags(outlook: Outlook, cells: tuple[int, int], step: timedelta) -> str:
+    """Return the flags that make the plan a suggested one."""
     grid, window = outlook.plan.grid, outlook.plan.window
-    if size.cells == (grid.nx, grid.ny) and step == window.step:
-        return f"{rule}: your grid and step are."
-    flags = [] if size.cells == (grid.nx, grid.ny) else [f"--grid {size.cells[0]}x{size.cells[1]}"]
+    flags = [] if cells == (grid.nx, grid.ny) else [f"--grid {cells[0]}x{cells[1]}"]
     if step != window.step:
-        flags += [f"--step {_flag(step)} --steps {window.steps * window.step // step}"]
-    whole = f"one cell over {period(outlook.basis)} is then good to {_percent(outlook.proof.percent(outlook.basis))}"
-    single = f", over {period(step)} to {_percent(outlook.proof.percent(step))}" if step != outlook.basis else ""
-    return f"{rule}. Suggested: {' '.join(flags)} ({whole}{single}, as rehearsed)."
+        flags.append(f"--step {_flag(step)} --steps {window.steps * window.step // step}")
+    return " ".join(flags) or "your own grid and step"
 
 
 def _instead(outlook: Outlook) -> list[str]:
@@ -106,11 +112,11 @@ def _instead(outlook: Outlook) -> list[str]:
         ways.append(f"about {_rounded(households):,.0f} households")
     if epsilon is not None:
         ways.append(f"epsilon {_rounded(epsilon):g} (weaker privacy)")
-    grid = f"{outlook.plan.grid.nx} x {outlook.plan.grid.ny} cells"
+    cell = f"One of your {outlook.plan.grid.nx} x {outlook.plan.grid.ny} cells over {period(outlook.basis)}"
     if ways:
-        return [f"Your {grid} would be useful with {' or with '.join(ways)}."]
+        return [f"{cell} would be useful with {' or with '.join(ways)}."]
     most = max([outlook.rehearsed, *outlook.more])
-    return [f"Your {grid} are not useful with {most:,} households, nor at epsilon {max(outlook.tallies):g}."]
+    return [f"{cell} would not be useful with {most:,} households, nor at epsilon {max(outlook.tallies):g}."]
 
 
 def _limits(outlook: Outlook) -> list[str]:

@@ -11,7 +11,7 @@ from gridveil.errors import GridveilError
 from gridveil.evaluate.plan_curves import crossing, falling
 from gridveil.evaluate.plan_questions import Question, basis_of, questions
 from gridveil.evaluate.plan_sizes import Size, coarser, finer, steps_that_fit, variant
-from gridveil.evaluate.rehearse import Tally, most_households, rehearse
+from gridveil.evaluate.rehearse import Rehearsal, Tally, most_households, rehearse
 from gridveil.mechanisms.base import Progress, silent
 from gridveil.publication import Plan
 from gridveil.spec import Spec
@@ -28,6 +28,9 @@ errors are normal: a mean of 20 % is a standard deviation of 25 %).
 
 SECONDS = 20.0
 FEWEST_REPEATS, MOST_REPEATS = 3, 8
+PATIENCE = 1.5
+"""On a busy machine, the first repeats may take so many times as long as the whole should."""
+
 FOR_EPSILONS, FOR_SIZES, FOR_HOUSEHOLDS, FOR_REPEATS = 0.4, 0.65, 0.75, 0.9
 """Parts of the time at which each kind of rehearsal ends, so that there is something left for the next.
 
@@ -46,7 +49,7 @@ class Outlook:
     tallies: of every question, at every epsilon that there was time for.
     sizes: the plan's grid and others at the plan's epsilon, finest first.
     more: percent of error of one cell of the plan's grid over the basis, with so many households.
-    proof: a rehearsal of what is suggested, in the steps suggested: of one cell over a step and over the basis.
+    proofs: rehearsals of what is suggested: one cell, over the step suggested and over the basis.
     """
 
     plan: Plan
@@ -59,7 +62,7 @@ class Outlook:
     sizes: list[Size] = field(default_factory=list)
     more: dict[int, float] = field(default_factory=dict)
     repeats: int = 0
-    proof: Size | None = None
+    proofs: list[Size] = field(default_factory=list)
 
     @property
     def skipped(self) -> list[float]:
@@ -80,14 +83,22 @@ class Outlook:
         return next(q for q in self.questions if q.shape == (*cells, self.basis // self.plan.window.step))
 
     @property
-    def suggested(self) -> tuple[Size, timedelta] | None:
-        """The finest grid whose cells are useful over the basis, and the finest step at which they are too."""
-        whole = self.plan.window.steps * self.plan.window.step
+    def suggested(self) -> list[tuple[Size, timedelta]]:
+        """Grids and steps at which one cell over one step is useful: with the plan's step, and with a finer grid.
+
+        The first is the finest grid for the plan's own step. The second is finer, for longer steps: the finest grid
+        that is useful over the basis, with the shortest step at which it is.
+        """
+        whole, own = self.plan.window.steps * self.plan.window.step, self.plan.window.step
+        found = [(size, own) for size in self.sizes if size.percent(own) <= USEFUL][:1]
         for size in self.sizes:
-            if size.percent(self.basis) <= USEFUL:
-                fitting = [step for step in size.tallies if step <= self.basis and whole % step == timedelta(0)]
-                return size, next((step for step in fitting if size.percent(step) <= USEFUL), fitting[-1])
-        return None
+            if found and size is found[0][0]:
+                break
+            fitting = [step for step in size.tallies if step <= self.basis and whole % step == timedelta(0)]
+            useful = [step for step in fitting if size.percent(step) <= USEFUL]
+            if useful:
+                return [*found, (size, useful[0])]
+        return found
 
     @property
     def enough_epsilon(self) -> float | None:
@@ -126,6 +137,7 @@ class _Rehearsals:
         grid, step = outlook.plan.grid, outlook.plan.window.step
         self.own = Size((grid.nx, grid.ny))
         self.own_is_asked = self.steps[0] == step
+        self.blocks: dict[tuple[int, int], Size] = {}
 
     def passed(self) -> float:
         """Return which part of the time has passed."""
@@ -145,7 +157,7 @@ class _Rehearsals:
         self._more_households()
         while outlook.repeats < MOST_REPEATS and self.used() + work < FOR_REPEATS:
             few = outlook.repeats < FEWEST_REPEATS
-            if not few and self.passed() + wait > FOR_REPEATS:
+            if self.passed() + wait > (PATIENCE if few else FOR_REPEATS):
                 break
             self.progress("rehearse again", min(1.0, self.passed()))
             self._again(outlook.repeats, sizes=not few)
@@ -170,10 +182,19 @@ class _Rehearsals:
         bars = epsilon == outlook.epsilon
         if bars and self.own_is_asked:
             self.own.add(rehearsal, self.steps, seed)
+            if not self.blocks:
+                self._cut_blocks(rehearsal)
         outlook.tallies[epsilon] = {
             question: before.get(question, Tally()) + rehearsal.tally(question.shape, bars=bars, seed=seed)
             for question in outlook.questions
         }
+
+    def _cut_blocks(self, rehearsal: Rehearsal) -> None:
+        """Keep what blocks of cells tell of coarser grids, for those that there will be no time for."""
+        nx, ny = self.own.cells
+        for cells in coarser(self.own.cells):
+            self.blocks[cells] = Size(cells)
+            self.blocks[cells].add(rehearsal, self.steps, block=(nx // cells[0], ny // cells[1]))
 
     def _first_sizes(self) -> None:
         """Try coarser grids, coarsest (and quickest) first, and finer ones as long as they are useful."""
@@ -183,8 +204,10 @@ class _Rehearsals:
             if number >= len(small) and outlook.sizes and outlook.sizes[0].percent(outlook.basis) > USEFUL:
                 break
             self.progress("rehearse on other grids", min(1.0, number / len(small)))
+            if self.used() > FOR_SIZES and size.cells in self.blocks:
+                outlook.sizes.insert(0, self.blocks[size.cells])
             # The coarsest is always tried, and the plan's own mostly has been.
-            if size.tallies or ((number == 0 or self.used() < FOR_SIZES) and self._size(size, 0)):
+            elif size.tallies or ((number == 0 or self.used() < FOR_SIZES) and self._size(size, 0)):
                 outlook.sizes.insert(0, size)
         self.progress("rehearse on other grids", 1.0)
 
@@ -220,12 +243,10 @@ class _Rehearsals:
     def _prove(self) -> None:
         """Rehearse what is suggested, in its own steps."""
         outlook = self.outlook
-        if outlook.suggested is None:
-            return
-        size, step = outlook.suggested
-        plan = variant(outlook.plan, size.cells, step)
-        outlook.proof = Size(size.cells)
-        for seed in range(max(2, outlook.repeats)):
-            if seed == 0 or self.passed() < 1:
-                rehearsal = rehearse(plan, outlook.epsilon, min(outlook.rehearsed, most_households(plan)), seed)
-                outlook.proof.add(rehearsal, sorted({step, outlook.basis}), seed)
+        for size, step in outlook.suggested:
+            plan, proof = variant(outlook.plan, size.cells, step), Size(size.cells)
+            for seed in range(outlook.repeats):
+                if seed == 0 or self.passed() < 1:
+                    rehearsal = rehearse(plan, outlook.epsilon, min(outlook.rehearsed, most_households(plan)), seed)
+                    proof.add(rehearsal, sorted({step, outlook.basis}), seed)
+            outlook.proofs.append(proof)

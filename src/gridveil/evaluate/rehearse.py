@@ -5,7 +5,7 @@ from __future__ import annotations
 import zlib
 from dataclasses import dataclass, replace
 from datetime import timedelta
-from functools import cached_property, lru_cache
+from functools import lru_cache
 
 import numpy as np
 
@@ -65,7 +65,7 @@ class Tally:
 
 @dataclass(frozen=True)
 class Rehearsal:
-    """A release that was never written, beside what is true in its town. kWh, (x, y, t)."""
+    """A release that was never written, beside what is true in its town: prefix sums, kWh (x, y, t)."""
 
     truth: Floats
     values: Floats
@@ -73,17 +73,13 @@ class Rehearsal:
 
     def tally(self, shape: Shape, *, bars: bool = False, seed: int = 0) -> Tally:
         """Ask questions of one shape at random places; `bars` asks for error bars too, which takes longer."""
-        ranges = draw_ranges(shape, self.truth.shape, seed)
-        true, answers = (box_sums(sums, ranges) for sums in self._sums)
+        ranges = draw_ranges(shape, tuple(length - 1 for length in self.truth.shape), seed)
+        true, answers = box_sums(self.truth, ranges), box_sums(self.values, ranges)
         half = 0.0
         if bars:
             _, low, high = self.errors.bars(ranges, answers)
             half = float((high - low).sum()) / 2
         return Tally(float(true.sum()), float(np.abs(answers - true).sum()), half)
-
-    @cached_property
-    def _sums(self) -> tuple[Floats, Floats]:
-        return prefix_sums(self.truth, axes=(0, 1, 2)), prefix_sums(self.values, axes=(0, 1, 2))
 
 
 def rehearse(plan: Plan, epsilon: float, households: int, seed: int = 0) -> Rehearsal:
@@ -103,7 +99,10 @@ def rehearse(plan: Plan, epsilon: float, households: int, seed: int = 0) -> Rehe
         estimate = release_with_private_bound(kernel, plan.mechanism)
     else:
         estimate = plan.mechanism.release(kernel.face())
-    return Rehearsal(town.cube(plan.window), estimate.values / WH_PER_KWH, _error_model(estimate, plan.window.step))
+    truth, values = (
+        prefix_sums(cube, axes=(0, 1, 2)) for cube in (town.cube(plan.window), estimate.values / WH_PER_KWH)
+    )
+    return Rehearsal(truth, values, _error_model(estimate, plan.window.step))
 
 
 def most_households(plan: Plan) -> int:

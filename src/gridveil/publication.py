@@ -17,6 +17,7 @@ from gridveil.ingest.report import Report
 from gridveil.ingest.source import IngestedSource
 from gridveil.mechanisms.base import Mechanism, Progress, silent
 from gridveil.mechanisms.bounded import FACTOR, release_with_private_bound
+from gridveil.mechanisms.mosaic.public_shape import read_shape
 from gridveil.mechanisms.registry import make, train_steps
 from gridveil.privacy.bound import Bound
 from gridveil.privacy.budget import ACKNOWLEDGE_ABOVE, PureDP
@@ -65,7 +66,7 @@ class Plan:
         spec.need("extent", "grid", "start", "steps")
         spec.check_bound()
         window = spec.to_window()
-        mechanism = make(spec.mechanism, spec.parameters)
+        mechanism = make(spec.mechanism, {**spec.parameters, **_profile(spec)})
         before = train_steps(mechanism)
         first = window.before(before).start if before else window.start
         return cls(spec, spec.to_grid(), window, Window(first, window.step, before + window.steps), mechanism)
@@ -73,6 +74,14 @@ class Plan:
     def ingest(self) -> tuple[IngestedSource, Report]:
         """Read the tables."""
         return ingest(*self.spec.tables(), self.grid, self.reading_window)
+
+
+def _profile(spec: Spec) -> dict[str, Any]:
+    """Return the public shape of the day as parameters of a mechanism: its numbers, so that the label has them too."""
+    if spec.profile is None:
+        return {}
+    zone = spec.readings.timezone if spec.readings else "UTC"
+    return {"profile": read_shape(spec.profile).hourly.ravel().tolist(), "profile_zone": zone}
 
 
 def publish(*, progress: Progress = silent, **settings: Any) -> Published:  # noqa: ANN401  # see Spec

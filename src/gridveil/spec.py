@@ -119,6 +119,7 @@ class Spec(BaseModel):
     acknowledge: bool = False
     mechanism: str = DEFAULT_MECHANISM
     parameters: dict[str, Any] = Field(default_factory=dict)
+    profile: Path | None = None
     title: str = "Electricity consumption"
     publisher: str = "not stated"
     choices: str = "not stated"
@@ -238,8 +239,9 @@ def read_spec(path: Path) -> dict[str, Any]:
             table["path"] = str(path.parent / table["path"])
         elif isinstance(table, str):
             settings[name] = {"path": str(path.parent / table)}
-    if isinstance(settings.get("out"), str):
-        settings["out"] = path.parent / settings["out"]
+    for name in ("out", "profile"):
+        if isinstance(settings.get(name), str):
+            settings[name] = path.parent / settings[name]
     return settings
 
 

@@ -47,6 +47,9 @@ MechanismName = Annotated[str | None, typer.Option(help="See `gridveil mechanism
 Parameters = Annotated[
     list[str] | None, typer.Option("--set", help="A mechanism's parameter, NAME=VALUE", rich_help_panel=PRIVACY)
 ]
+Profile = Annotated[
+    Path | None, typer.Option(help="Public shape of the day (CSV) to start from", rich_help_panel=PRIVACY)
+]
 
 Title = Annotated[str | None, typer.Option(help="Of the release", rich_help_panel=LABEL)]
 Publisher = Annotated[str | None, typer.Option(help="Who publishes it", rich_help_panel=LABEL)]

@@ -26,6 +26,7 @@ def run(
     acknowledge: o.Acknowledge = False,
     mechanism: o.MechanismName = None,
     parameters: o.Parameters = None,
+    profile: o.Profile = None,
     title: o.Title = None,
     publisher: o.Publisher = None,
     bound_origin: o.BoundOrigin = None,

@@ -10,7 +10,7 @@ import pytest
 
 from gridveil.cube import Window
 from gridveil.errors import InputError
-from gridveil.mechanisms.mosaic.public_shape import PublicShape, public_shape, read_shape
+from gridveil.mechanisms.mosaic.public_shape import PublicShape, read_shape
 
 MONDAY = datetime(2013, 1, 14, tzinfo=UTC)
 WEEKDAY = np.arange(24) + 1.0
@@ -61,7 +61,7 @@ def test_a_file_is_read(tmp_path: Path) -> None:
 
 
 def test_a_file_gives_the_shape_of_a_window(tmp_path: Path) -> None:
-    shape = public_shape(write(tmp_path, both(WEEKDAY)), Window(MONDAY, timedelta(hours=1), 24))
+    shape = read_shape(write(tmp_path, both(WEEKDAY))).over(Window(MONDAY, timedelta(hours=1), 24))
     np.testing.assert_allclose(shape, WEEKDAY / WEEKDAY.sum())
 
 

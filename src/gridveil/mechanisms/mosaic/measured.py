@@ -61,7 +61,7 @@ class Measured:
             "bound_time_kwh": self.bounds.time.window / WH_PER_KWH,
             "regions": self.level.blocks,
             "runs": int(self.runs.max()) + 1,
-            "regional_profiles": 0 if self.look is None else int(self.look.look.region.max()) + 1,
+            "regional_profiles": 0 if self.look is None else self.look.look.regions,
         }
 
 

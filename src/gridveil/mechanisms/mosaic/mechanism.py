@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Annotated, ClassVar
 
 import numpy as np
-from pydantic import Field
+from pydantic import Field, PositiveFloat
 
 from gridveil.estimate import Estimate, Floats, Posterior
 from gridveil.mechanisms.base import Progress, silent
 from gridveil.mechanisms.lumps import true_draws
 from gridveil.mechanisms.mosaic.measured import Measured, measure_all
-from gridveil.mechanisms.mosaic.public_shape import public_shape
+from gridveil.mechanisms.mosaic.public_shape import HOURS, PublicShape
 from gridveil.mechanisms.mosaic.regions import RegionalProfiles, fit_regions
 from gridveil.mechanisms.mosaic.space import SpaceEstimate, estimate_space
 from gridveil.mechanisms.mosaic.time import TimeEstimate, estimate_time
@@ -33,21 +32,26 @@ class Mosaic:
 
     noise: of the sums over space; `staircase` is much smaller at epsilon 10 and above, where it reveals lonely
         households almost exactly.
-    profile: a public shape of the day (CSV) to start from; by default every hour is alike until measured.
+    profile: a public shape of the day to start from, as 24 numbers for weekdays and 24 for weekends (`--profile FILE`
+        reads them); by default every hour is alike until measured.
+    profile_zone: whose clock its hours are of.
     seed: of the draws behind error bars. It protects nothing.
     """
 
     noise: NoiseKind = "laplace"
-    profile: Path | None = None
+    profile: Annotated[tuple[PositiveFloat, ...], Field(min_length=2 * HOURS, max_length=2 * HOURS)] | None = None
+    profile_zone: str = "UTC"
     seed: Annotated[int, Field(ge=0)] = 0
     chooses_bounds: ClassVar[bool] = True
 
     def release(self, measure: Measure, progress: Progress = silent) -> Estimate:
         """Measure households' totals, choose bounds by them, measure total, regions and steps, and infer the rest."""
-        shape = None if self.profile is None else public_shape(self.profile, measure.window)
+        shape = None
+        if self.profile is not None:
+            shape = PublicShape(np.reshape(self.profile, (2, HOURS))).over(measure.window, self.profile_zone)
         measured = measure_all(measure, self.noise)
         progress("measure", 1.0)
-        draws = draws_of(measure)
+        draws = draws_of(measure, 1 if measured.look is None else measured.look.look.regions)
         space = self._space(measure, measured, draws)
         progress("infer where", 1.0)
         time = self._time(measure, measured, space, shape, draws)
@@ -112,7 +116,7 @@ class Mosaic:
         return fit_regions(look, sums, space.mean * ratio, time.profile, draws, self.seed + 3)
 
 
-def draws_of(measure: Measure) -> int:
-    """Return how many draws are kept of a release: fewer of a large one."""
-    numbers = measure.grid.cells + measure.window.steps
+def draws_of(measure: Measure, profiles: int) -> int:
+    """Return how many draws are kept of a release with so many regional profiles: fewer of a large one."""
+    numbers = measure.grid.cells + profiles * measure.window.steps
     return int(min(DRAWS, max(FEWEST_DRAWS, MOST_NUMBERS // numbers)))

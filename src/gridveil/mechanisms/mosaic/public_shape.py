@@ -52,11 +52,6 @@ class PublicShape:
         return np.asarray(steps / steps.sum())
 
 
-def public_shape(path: Path | str, window: Window, zone: str = "UTC") -> Floats:
-    """Return the shape of a window's steps by a CSV file; its hours are those of the clock of `zone`."""
-    return read_shape(path).over(window, zone)
-
-
 def read_shape(path: Path | str) -> PublicShape:
     """Read a shape of the day from a CSV file."""
     try:

@@ -47,6 +47,11 @@ class Look:
     epsilon: float
 
     @property
+    def regions(self) -> int:
+        """How many regions there are."""
+        return self.blocks[0] * self.blocks[1]
+
+    @property
     def parts(self) -> int:
         """How many parts of the day the window touches."""
         return int(self.part.max()) + 1

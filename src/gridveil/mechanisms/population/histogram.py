@@ -51,9 +51,9 @@ class Bins:
 
     @classmethod
     def of(cls, window: Window, bound: Bound) -> Bins:
-        """Return the bins for a window: by hours, not steps, and up to the most that the bound lets through."""
+        """Return the bins for a window: by hours, not steps, and up to the most that the step bound lets through."""
         hours = window.steps * (window.step / timedelta(hours=1))
-        cap = min(float(bound.window), float(bound.step) * window.steps)
+        cap = float(bound.step) * window.steps  # also where a window bound is given: what it cuts must be known
         # With a low cap (or a toy town) the bins go down with it, so that there are always some below it.
         first, typical = min(FIRST * hours, cap / RATIO**8), min(TYPICAL * hours, cap / RATIO**4)
         rising = first * RATIO ** np.arange(MOST)

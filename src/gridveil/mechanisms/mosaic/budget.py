@@ -25,6 +25,6 @@ def divide(epsilon: float, households: float) -> Spending:
     >>> round(spending.total, 2), round(spending.space, 2), round(spending.time, 2)
     (0.06, 2.27, 0.67)
     """
-    total = min(max(60 / max(epsilon * households, 1.0), 0.02), 0.2)
+    total = min(max(60 / max(epsilon * households, 1.0), 0.005), 0.2)
     time = min(max(0.3 - 0.065 * math.log(epsilon), 0.15), 0.3)
     return Spending(*(epsilon * part / (1 + total) for part in (total, 1 - time, time)))

@@ -41,7 +41,7 @@ def made_up(spec: Spec, cells: dict[float, float], on: dict[tuple[int, int], tup
         Size(grid, {step: Tally(100, error) for step, error in zip(steps, errors, strict=True)})
         for grid, errors in on.items()
     ]
-    outlook.proofs = [size for size, _ in outlook.suggested]
+    outlook.proofs = {(size.cells, step): size for size, step in outlook.suggested}
     return outlook
 
 
@@ -96,8 +96,8 @@ def test_the_finest_useful_grid_and_its_finest_useful_step_are_suggested() -> No
     assert outlook.enough_epsilon == pytest.approx(math.sqrt(300))
     assert outlook.enough_households == pytest.approx(8000)
     words = said(outlook)
-    assert "Suggested: --grid 2x2 (one cell is good over 1 h to 9.0 %, over a day to 6.0 %); or, for smaller" in words
-    assert "cells, --grid 4x4 --step 6h --steps 8 (one cell is good over 6 h to 19 %, over a day to 12 %)." in words
+    assert "Suggested: --grid 2x2 (one cell is good to 9.0 % over 1 h, 6.0 % over a day); or, for smaller" in words
+    assert "cells, --grid 4x4 --step 6h --steps 8 (one cell is good to 19 % over 6 h, 12 % over a day)." in words
     either = "useful with about 8,000 households or with epsilon 17 (weaker privacy)."
     assert f"One of your 8 x 8 cells over a day would be {either}" in words
 
@@ -105,10 +105,10 @@ def test_the_finest_useful_grid_and_its_finest_useful_step_are_suggested() -> No
 def test_it_says_so_where_all_is_well_or_nothing_helps() -> None:
     fine = {(16, 16): (30.0, 30.0, 30.0, 30.0), (8, 8): (15.0, 9.0, 8.0, 7.0)}
     words = said(made_up(spec_of(epsilon=3), {3.0: 7.0}, fine))
-    assert "Suggested: your own grid and step (one cell is good over 1 h to 15 %, over a day to 7.0 %)." in words
+    assert "Suggested: your own grid and step (one cell is good to 15 % over 1 h, 7.0 % over a day)." in words
     only_a_day = {(8, 8): (40.0, 30.0, 25.0, 15.0)}
     words = said(made_up(spec_of(epsilon=3), {3.0: 15.0}, only_a_day))
-    assert "Suggested: --step 24h --steps 2 (one cell is good over a day to 15 %)." in words
+    assert "Suggested: --step 24h --steps 2 (one cell is good to 15 % over a day)." in words
     nothing = {(8, 8): (400.0, 300.0, 250.0, 150.0), (1, 1): (40.0, 30.0, 25.0, 25.0)}
     words = said(made_up(spec_of(epsilon=3), {3.0: 150.0}, nothing))
     assert "no grid has useful cells" in words
@@ -129,8 +129,18 @@ def test_rehearsals_fill_an_outlook() -> None:
     assert outlook.repeats >= 3
     assert set(stages.values()) == {1.0}
     assert 0 < outlook.expected((8, 8)) < outlook.expected((1, 1))
-    assert len(outlook.proofs) == len(outlook.suggested) > 0
-    assert all(proof.percent(outlook.basis) > 0 for proof in outlook.proofs)
+    assert outlook.suggested
+    assert all(0 < outlook.proofs[size.cells, step].percent(step) <= USEFUL for size, step in outlook.suggested)
+
+
+def test_what_does_not_stand_its_rehearsal_is_not_suggested() -> None:
+    on = {(8, 8): (30.0, 25.0, 22.0, 19.0), (4, 4): (19.0, 15.0, 14.0, 12.0), (2, 2): (9.0, 8.0, 7.0, 6.0)}
+    outlook = made_up(spec_of(), {3.0: 19.0}, on)
+    four, two = outlook.sizes[1:]
+    assert outlook.suggested == [(four, HOUR), (outlook.sizes[0], DAY)]
+    worse = Size((0, 0), {HOUR: Tally(100, 21), DAY: Tally(100, 21)})
+    outlook.proofs |= {((8, 8), DAY): worse, ((4, 4), HOUR): worse}
+    assert outlook.suggested == [(two, HOUR), (four, 3 * HOUR)]
 
 
 def test_the_same_rehearsals_give_the_same_numbers() -> None:

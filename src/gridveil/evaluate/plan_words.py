@@ -82,12 +82,12 @@ def _summary(outlook: Outlook) -> str:
 
 def _advice(outlook: Outlook) -> str:
     rule = f"A number is useful if its typical error is at most {USEFUL:g} %."
-    basis = outlook.basis
     ways = []
-    for (size, step), proof in zip(outlook.suggested, outlook.proofs, strict=True):
-        over = sorted({step, basis})
-        good = ", ".join(f"over {period(each)} to {_percent(proof.percent(each))}" for each in over)
-        ways.append(f"{_flags(outlook, size.cells, step)} (one cell is good {good})")
+    for size, step in outlook.suggested:
+        proof = outlook.proofs[size.cells, step]
+        over = sorted({step, outlook.basis})
+        good = ", ".join(f"{_percent(proof.percent(each))} over {period(each)}" for each in over)
+        ways.append(f"{_flags(outlook, size.cells, step)} (one cell is good to {good})")
     if not ways:
         return f"{rule} At this epsilon and with so few households, no grid has useful cells."
     return f"{rule} Suggested: {'; or, for smaller cells, '.join(ways)}."

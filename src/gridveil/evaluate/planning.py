@@ -10,7 +10,7 @@ from datetime import timedelta
 from gridveil.errors import GridveilError
 from gridveil.evaluate.plan_curves import crossing, falling
 from gridveil.evaluate.plan_questions import Question, basis_of, questions
-from gridveil.evaluate.plan_sizes import Size, coarser, finer, steps_that_fit, variant
+from gridveil.evaluate.plan_sizes import Cells, Size, coarser, finer, steps_that_fit, variant
 from gridveil.evaluate.rehearse import Rehearsal, Tally, most_households, rehearse
 from gridveil.mechanisms.base import Progress, silent
 from gridveil.publication import Plan
@@ -49,7 +49,7 @@ class Outlook:
     tallies: of every question, at every epsilon that there was time for.
     sizes: the plan's grid and others at the plan's epsilon, finest first.
     more: percent of error of one cell of the plan's grid over the basis, with so many households.
-    proofs: rehearsals of what is suggested: one cell, over the step suggested and over the basis.
+    proofs: rehearsals of what is suggested, as suggested: of one cell over that step, and over the basis.
     """
 
     plan: Plan
@@ -62,7 +62,7 @@ class Outlook:
     sizes: list[Size] = field(default_factory=list)
     more: dict[int, float] = field(default_factory=dict)
     repeats: int = 0
-    proofs: list[Size] = field(default_factory=list)
+    proofs: dict[tuple[Cells, timedelta], Size] = field(default_factory=dict)
 
     @property
     def skipped(self) -> list[float]:
@@ -90,15 +90,20 @@ class Outlook:
         that is useful over the basis, with the shortest step at which it is.
         """
         whole, own = self.plan.window.steps * self.plan.window.step, self.plan.window.step
-        found = [(size, own) for size in self.sizes if size.percent(own) <= USEFUL][:1]
+        found = [(size, own) for size in self.sizes if self._useful(size, own)][:1]
         for size in self.sizes:
             if found and size is found[0][0]:
                 break
             fitting = [step for step in size.tallies if step <= self.basis and whole % step == timedelta(0)]
-            useful = [step for step in fitting if size.percent(step) <= USEFUL]
+            useful = [step for step in fitting if self._useful(size, step)]
             if useful:
                 return [*found, (size, useful[0])]
         return found
+
+    def _useful(self, size: Size, step: timedelta) -> bool:
+        """Whether one cell over a step is useful, and still was when it was rehearsed as suggested."""
+        proof = self.proofs.get((size.cells, step), size)
+        return max(size.percent(step), proof.percent(step)) <= USEFUL
 
     @property
     def enough_epsilon(self) -> float | None:
@@ -241,12 +246,13 @@ class _Rehearsals:
                 self._size(size, seed)
 
     def _prove(self) -> None:
-        """Rehearse what is suggested, in its own steps."""
+        """Rehearse what is suggested, in its own steps; what then is not useful gives way to the next."""
         outlook = self.outlook
-        for size, step in outlook.suggested:
+        while left := [(size, step) for size, step in outlook.suggested if (size.cells, step) not in outlook.proofs]:
+            size, step = left[0]
             plan, proof = variant(outlook.plan, size.cells, step), Size(size.cells)
             for seed in range(outlook.repeats):
                 if seed == 0 or self.passed() < 1:
                     rehearsal = rehearse(plan, outlook.epsilon, min(outlook.rehearsed, most_households(plan)), seed)
                     proof.add(rehearsal, sorted({step, outlook.basis}), seed)
-            outlook.proofs.append(proof)
+            outlook.proofs[size.cells, step] = proof

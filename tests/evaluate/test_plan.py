@@ -112,7 +112,9 @@ def test_it_says_so_where_all_is_well_or_nothing_helps() -> None:
     nothing = {(8, 8): (400.0, 300.0, 250.0, 150.0), (1, 1): (40.0, 30.0, 25.0, 25.0)}
     words = said(made_up(spec_of(epsilon=3), {3.0: 150.0}, nothing))
     assert "no grid has useful cells" in words
-    assert "would not be useful with 1,000 households, nor at epsilon 3" in words
+    assert "would" not in words
+    words = said(made_up(spec_of(epsilon=3), {3.0: 150.0, 10.0: 90.0}, nothing))
+    assert "would not be useful with 1,000 households, nor at epsilon 10" in words
 
 
 def test_errors_never_rise_with_epsilon() -> None:
@@ -168,6 +170,7 @@ def test_in_no_time_the_plan_itself_is_rehearsed_and_all_can_be_told_and_drawn(s
     assert list(outlook.tallies) == [outlook.epsilon]
     assert (1, 1) in {size.cells for size in outlook.sizes}
     assert "there was no time for epsilon 0.3, 1" in said(outlook)
+    assert any(size.of_blocks for size in outlook.sizes) == ("judged by blocks of your cells" in said(outlook))
     assert expectations(outlook).row_count == len(outlook.questions)
     assert sizes(outlook).row_count == len(outlook.sizes)
     assert as_file(draw_outlook(outlook), "svg").startswith(b"<?xml")

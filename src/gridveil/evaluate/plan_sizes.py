@@ -23,10 +23,14 @@ MOST_SIDE = 256
 
 @dataclass
 class Size:
-    """A grid that was rehearsed at its finest step, and its error of one cell over each step, as percent."""
+    """A grid that was rehearsed at its finest step, and what one of its cells is worth over each step.
+
+    of_blocks: another grid was rehearsed in its place, of which a cell here is a block.
+    """
 
     cells: Cells
     tallies: dict[timedelta, Tally] = field(default_factory=dict)
+    of_blocks: bool = False
 
     def add(self, rehearsal: Rehearsal, steps: list[timedelta], seed: int = 0, block: Cells = (1, 1)) -> None:
         """Count in a rehearsal in the first of these steps, on this grid, or on one of which a cell here is a block."""

@@ -115,6 +115,8 @@ def _instead(outlook: Outlook) -> list[str]:
     cell = f"One of your {outlook.plan.grid.nx} x {outlook.plan.grid.ny} cells over {period(outlook.basis)}"
     if ways:
         return [f"{cell} would be useful with {' or with '.join(ways)}."]
+    if not outlook.more and max(outlook.tallies) <= outlook.epsilon:
+        return []  # nothing else was tried
     most = max([outlook.rehearsed, *outlook.more])
     return [f"{cell} would not be useful with {most:,} households, nor at epsilon {max(outlook.tallies):g}."]
 
@@ -126,6 +128,8 @@ def _limits(outlook: Outlook) -> list[str]:
             f"Rehearsed with {outlook.rehearsed:,} households, for lack of memory: with {outlook.households:,} errors "
             "are smaller."
         )
+    if any(size.of_blocks for size in outlook.sizes):
+        lines.append("Coarser grids were judged by blocks of your cells, for lack of time; suggestions were rehearsed.")
     if outlook.skipped:
         names = ", ".join(f"{epsilon:g}" for epsilon in outlook.skipped)
         lines.append(f"A rehearsal of this grid takes long: there was no time for epsilon {names}.")
@@ -151,10 +155,11 @@ def _flag(step: timedelta) -> str:
 def _percent(value: float) -> str:
     """Return a percentage with as many digits as a few rehearsals tell.
 
-    >>> _percent(0.123), _percent(4.56), _percent(123.4)
-    ('0.1 %', '4.6 %', '123 %')
+    >>> _percent(0.123), _percent(4.56), _percent(20.4), _percent(123.4)
+    ('0.1 %', '4.6 %', '20.4 %', '123 %')
     """
-    return f"{value:,.1f} %" if value < 10 else f"{value:,.0f} %"  # noqa: PLR2004  # two digits
+    digits = 1 if value < 10 or abs(value - USEFUL) < 0.5 else 0  # noqa: PLR2004  # two digits, and 20.4 is above 20
+    return f"{value:,.{digits}f} %"
 
 
 def _rounded(value: float) -> float:

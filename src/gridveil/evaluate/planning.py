@@ -198,7 +198,7 @@ class _Rehearsals:
         """Keep what blocks of cells tell of coarser grids, for those that there will be no time for."""
         nx, ny = self.own.cells
         for cells in coarser(self.own.cells):
-            self.blocks[cells] = Size(cells)
+            self.blocks[cells] = Size(cells, of_blocks=True)
             self.blocks[cells].add(rehearsal, self.steps, block=(nx // cells[0], ny // cells[1]))
 
     def _first_sizes(self) -> None:

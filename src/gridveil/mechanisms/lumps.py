@@ -9,11 +9,24 @@ from __future__ import annotations
 import numpy as np
 
 from gridveil.estimate import Floats
-from gridveil.mechanisms.population.population import Population
+from gridveil.mechanisms.population.population import DRAWS, Population
 
 AT_BOUND = 0.05
 """A sum that falls short of so many times the bound, by this part of it, may still hold as many who exceed it."""
 ROUNDS = 4
+MOST_NUMBERS = 2**23
+FEWEST_DRAWS = 40
+
+
+def draws_kept(numbers: int) -> int:
+    """Return how many draws of so many numbers each are worth their room: fewer of a large release."""
+    return int(min(DRAWS, max(FEWEST_DRAWS, MOST_NUMBERS // numbers)))
+
+
+def size_draws(population: Population, draws: int) -> Floats:
+    """Return mean square over mean of households' totals, one number a draw."""
+    weights = population.draws_weights[np.arange(draws) % len(population.draws_weights)]
+    return np.asarray(weights @ population.support**2 / (weights @ population.support), dtype=np.float64)
 
 
 def true_draws(bounded: Floats, population: Population, bound: float, seed: int) -> Floats:

@@ -12,16 +12,13 @@ import numpy as np
 
 from gridveil.cube import Grid
 from gridveil.estimate import Estimate, Floats, NoisyParts, Posterior, RegionSums, Replicates
-from gridveil.mechanisms.lumps import pinned, true_draws
+from gridveil.mechanisms.lumps import draws_kept, pinned, size_draws, true_draws
 from gridveil.mechanisms.mosaic.field import Waves
 from gridveil.mechanisms.mosaic.space import estimate_space
 from gridveil.mechanisms.mosaic.spread import Household, spread_lumps
-from gridveil.mechanisms.population.population import DRAWS, Population
 from gridveil.mechanisms.population.private import PrivateBound, debiased
 from gridveil.privacy.measure import Measurement
 
-MOST_NUMBERS = 2**23
-FEWEST_DRAWS = 40
 MOST_WAVES = 8
 ROUGHNESS = (0.1, 3.0)
 """How uneven towns are, if nothing is known: the size of the longest waves of their density, on a logarithmic scale."""
@@ -39,7 +36,7 @@ def about_the_truth(estimate: Estimate, chosen: PrivateBound, steps_per_day: flo
     result = debiased(estimate, chosen)
     random = np.random.default_rng(seed)
     nx, ny, _ = estimate.values.shape
-    draws = int(min(DRAWS, max(FEWEST_DRAWS, MOST_NUMBERS // (nx * ny))))
+    draws = draws_kept(nx * ny)
     household = Household.of(chosen.population, chosen.bound.window)
     if isinstance(estimate.errors, Replicates):
         space, time = _around(estimate, estimate.errors, draws)
@@ -58,12 +55,6 @@ def about_the_truth(estimate: Estimate, chosen: PrivateBound, steps_per_day: flo
         size=size_draws(chosen.population, draws),
     )
     return replace(result, errors=errors)
-
-
-def size_draws(population: Population, draws: int) -> Floats:
-    """Return mean square over mean of households' totals, one number a draw."""
-    weights = population.draws_weights[np.arange(draws) % len(population.draws_weights)]
-    return np.asarray(weights @ population.support**2 / (weights @ population.support), dtype=np.float64)
 
 
 def _one_sum(errors: NoisyParts) -> bool:

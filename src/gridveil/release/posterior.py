@@ -98,7 +98,7 @@ class Draws:
             cells, time = self.space[:, inside].astype(np.float64), self.time[:, region, steps].astype(np.float64)
             mean = time.T @ cells / count
             spread = (time.T**2 @ cells**2 - count * mean**2) / (count - 1)
-            elsewhere = 1 - cells / np.maximum(cells.sum(axis=1, keepdims=True), NOTHING)
+            elsewhere = 1 - cells / self._whole[:, None]
             squares = cells * elsewhere * np.minimum(self.size[:, None], LONELY * cells)
             own = np.outer(self._single[region, steps], squares.mean(axis=0))
             result[:, inside] = np.sqrt(np.maximum(spread, 0.0) + own)
@@ -118,8 +118,8 @@ class Draws:
         shares = time.mean(axis=2)
         own = variances(self._half, ranges[:, 4:], shares)
         # The squares of the box are shared out among its regions as its energy is.
-        elsewhere = np.maximum(1 - space / self._region_totals, 0.0)
-        variance = np.minimum(self.size, LONELY * there) * np.einsum("qkr,qkr,qk->qr", space, elsewhere, own)
+        elsewhere = np.maximum(1 - there / self._whole, 0.0)
+        variance = np.minimum(self.size, LONELY * there) * elsewhere * np.einsum("qkr,qk->qr", space, own)
         error = np.sqrt(mean.var(axis=1, ddof=1) + variance.mean(axis=1))
         full = there > NOTHING
         low, high = ends(points(mean, variance, self._scores), 1 - full.mean(axis=1), len(self.size))
@@ -136,10 +136,9 @@ class Draws:
         return scores(len(self.size))
 
     @cached_property
-    def _region_totals(self) -> Floats:
-        """The energy of each region (region, draw)."""
-        _, ny, nx = self.space.shape
-        return np.asarray(np.maximum(self._space_of(np.array([[0, nx, 0, ny]]))[0], NOTHING))
+    def _whole(self) -> Floats:
+        """The energy of the map (draw,). Its profile was measured: what strays in one part is missed in the rest."""
+        return np.asarray(np.maximum(self.space.sum(axis=(1, 2), dtype=np.float64), NOTHING))
 
     @cached_property
     def _half(self) -> Floats:

@@ -10,18 +10,14 @@ from pydantic import Field, PositiveFloat
 
 from gridveil.estimate import Estimate, Floats, Posterior
 from gridveil.mechanisms.base import Progress, silent
-from gridveil.mechanisms.lumps import true_draws
+from gridveil.mechanisms.lumps import draws_kept, size_draws, true_draws
 from gridveil.mechanisms.mosaic.measured import Measured, measure_all
 from gridveil.mechanisms.mosaic.public_shape import HOURS, PublicShape
 from gridveil.mechanisms.mosaic.regions import RegionalProfiles, fit_regions
 from gridveil.mechanisms.mosaic.space import SpaceEstimate, estimate_space
 from gridveil.mechanisms.mosaic.time import TimeEstimate, estimate_time
-from gridveil.mechanisms.population import DRAWS
 from gridveil.privacy.measure import Measure, NoiseKind
 
-MOST_NUMBERS = 2**23
-"""Of draws that are kept: large grids get fewer draws."""
-FEWEST_DRAWS = 40
 RATIO_ERROR = 0.03
 """How well the fitted population tells how much less is left under the bound of time than under that of space."""
 
@@ -51,7 +47,8 @@ class Mosaic:
             shape = PublicShape(np.reshape(self.profile, (2, HOURS))).over(measure.window, self.profile_zone)
         measured = measure_all(measure, self.noise)
         progress("measure", 1.0)
-        draws = draws_of(measure, 1 if measured.look is None else measured.look.look.regions)
+        profiles_of = 1 if measured.look is None else measured.look.look.regions
+        draws = draws_kept(measure.grid.cells + profiles_of * measure.window.steps)
         space = self._space(measure, measured, draws)
         progress("infer where", 1.0)
         time = self._time(measure, measured, space, shape, draws)
@@ -68,7 +65,7 @@ class Mosaic:
             space=true_draws(space.draws, population, bound, self.seed + 2),
             region=region,
             time=profiles / profiles.sum(axis=2, keepdims=True),
-            size=np.full(draws, population.second() / max(population.mean(), 1.0)),
+            size=size_draws(population, draws),
         )
         return Estimate(values, errors, {**measured.details(), "debias_factor": factor, "draws": draws})
 
@@ -114,9 +111,3 @@ class Mosaic:
         population = measured.population
         ratio = population.mean(bound.window) / max(population.mean(measured.bounds.space.window), 1.0)
         return fit_regions(look, sums, space.mean * ratio, time.profile, draws, self.seed + 3)
-
-
-def draws_of(measure: Measure, profiles: int) -> int:
-    """Return how many draws are kept of a release with so many regional profiles: fewer of a large one."""
-    numbers = measure.grid.cells + profiles * measure.window.steps
-    return int(min(DRAWS, max(FEWEST_DRAWS, MOST_NUMBERS // numbers)))

@@ -85,6 +85,7 @@ def main() -> None:
     parser.add_argument("--authors", action="store_true")
     given = parser.parse_args()
     towns = HalfTowns(given.lcl, given.points, given.weight)
+    workloads: tuple[str, ...]
     if given.authors:
         trials, workloads = list(authors_trials(given.half, given.repeats)), AUTHORS
     else:

@@ -57,6 +57,8 @@ def measure() -> dict[str, dict[str, int]]:
         privacy=Privacy(epsilon=1, epsilon_accounted=1),
         noise="none",
         bounds=[],
+        correction=None,
+        private_bound_epsilon=None,
         mechanism=MechanismFacts(name="none"),
         measurements=[],
         grid=GridFacts.of(GRID),

@@ -55,8 +55,9 @@ def test_other_populations(kind: str, epsilon: float) -> None:
         assert np.isfinite(population.debias_draws(bound)).all()
     assert population.households == pytest.approx(len(totals), rel=0.5)
     if epsilon == 100 and totals.any():
-        # Exact counts: what is within a bin is all that is not known, and bins are 30 % wide.
-        assert population.mean() == pytest.approx(totals.mean(), rel=0.13)
+        # Exact counts: where in a bin they are is all that is not known. Its middle is off by the root of its ratio at
+        # most: 1.5, and 2.7 of the last.
+        assert population.mean() == pytest.approx(totals.mean(), rel=0.39 if kind == "all at the cap" else 0.22)
         high = float(np.quantile(totals, 0.9)) * 1.3
         assert population.debias(high) == pytest.approx(ratio(totals, high), rel=0.05)
 

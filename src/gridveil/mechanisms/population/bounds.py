@@ -106,13 +106,15 @@ class _Cuts:
         bounded = kept @ weights
         factors = mean / bounded
         draws = (population.draws_weights @ support)[:, None] / (population.draws_weights @ kept.T)
+        # As wide as two deviations of a normal: a heavy tail that is feared but not seen does not choose the bound.
+        width = np.subtract(*np.quantile(draws, (0.84, 0.16), axis=0))
         return cls(
             bounds=bounds,
             noise=(factors * bounds / (population.households * mean)) ** 2,
             left=((support - factors[:, None] * kept) ** 2 @ weights) / (population.households * mean**2),
             cut=1 - 1 / factors,
             follows=np.where(support < bounds[:, None], support, 0.0) @ weights / bounded,
-            factor=draws.var(axis=0) / factors**2,
+            factor=(width / 2 / factors) ** 2,
         )
 
     def space(self, cells: int) -> Floats:

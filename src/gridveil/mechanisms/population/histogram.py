@@ -12,11 +12,15 @@ from gridveil.cube import Window
 from gridveil.estimate import Floats, Ints
 from gridveil.privacy.bound import Bound
 
-RATIO = 1.3
-POINTS = 12
-"""Points of the support in a bin: a step of 2 % in the total."""
-BELOW, MOST = 12, 40
-"""How many more ratios the first bin's points go down, and how many bins there are at most."""
+RATIO = 1.5
+"""Of a bin's edges. Finer bins would show more of the shape, but each has its own noise: what matters is their sum."""
+WIDE, FAR = 3, 6.0
+"""From so many times the typical total on, one bin stands for this many ratios: few households are there, and a few of
+them matter, so that there must be little noise."""
+POINTS = 18
+"""Points of the support in a ratio: a step of 2 % in the total."""
+BELOW, MOST = 8, 40
+"""How many ratios the first bin's points go down, and how many ratios there are at most."""
 FIRST, TYPICAL = 100.0, 400.0
 """Wh in an hour: the first edge, and the middle of the prior (a household in Great Britain uses 300 to 450)."""
 LARGEST_EPSILON = 100.0
@@ -55,12 +59,14 @@ class Bins:
         hours = window.steps * (window.step / timedelta(hours=1))
         cap = float(bound.step) * window.steps  # also where a window bound is given: what it cuts must be known
         # With a low cap (or a toy town) the bins go down with it, so that there are always some below it.
-        first, typical = min(FIRST * hours, cap / RATIO**8), min(TYPICAL * hours, cap / RATIO**4)
+        first, typical = min(FIRST * hours, cap / RATIO**5), min(TYPICAL * hours, cap / RATIO**3)
         rising = first * RATIO ** np.arange(MOST)
+        far = rising >= FAR * typical
+        rising = np.append(rising[~far], rising[far][::WIDE])
         edges = np.unique(np.append(0, np.rint(rising[rising < cap]))).astype(np.int64)
         lows = np.append(first / RATIO**BELOW, edges[1:])
         highs = np.append(edges[1:], max(cap, edges[-1] + 1.0))
-        counts = np.where(np.arange(len(edges)), POINTS, POINTS * BELOW)
+        counts = np.ceil(POINTS * np.log(highs / lows) / math.log(RATIO)).astype(np.int64)
         starts = np.append(0, np.cumsum(counts)[:-1])
         shares = (np.arange(counts.sum()) - np.repeat(starts, counts) + 0.5) / np.repeat(counts, counts)
         spans = np.repeat(np.log(highs / lows), counts)
@@ -73,4 +79,14 @@ class Bins:
 
     def spread(self, bins: Floats) -> Floats:
         """Return each bin's number (..., bin) at all of its points (..., point)."""
-        return np.repeat(bins, np.diff(np.append(self.first, len(self.support))), axis=-1)
+        return np.repeat(bins, self._sizes, axis=-1)
+
+    @property
+    def places(self) -> Floats:
+        """Where each point is in its bin: from -1/2 at the low edge to 1/2 at the high one."""
+        within = np.arange(len(self.support)) - np.repeat(self.first, self._sizes) + 0.5
+        return np.asarray(within / np.repeat(self._sizes, self._sizes) - 0.5, dtype=np.float64)
+
+    @property
+    def _sizes(self) -> Ints:
+        return np.diff(np.append(self.first, len(self.support)))

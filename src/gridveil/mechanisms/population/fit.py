@@ -18,7 +18,7 @@ SLOPE, STEEPEST = 3.5, 4.0
 """How steeply the density within a bin may rise or fall beside the shape's, per misfit and logarithm of the total; and
 the most that its logarithm changes from edge to edge (in one deviation)."""
 PLAIN = 5.0
-"""How many deviations off a shape a count is believed as it stands: 7 scales of the noise, once in 2000."""
+"""How many deviations off a shape a count is believed as it stands: 7 scales of the noise, once in 1200."""
 FEAR = 5.0
 """How many times likelier a heavy kind is held in the draws than in the estimate (2 %, see `shapes`): 10 %."""
 SEED = 4

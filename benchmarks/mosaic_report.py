@@ -2,7 +2,8 @@
 
 python benchmarks/mosaic_report.py FOLDER
 
-FOLDER has report*.jsonl, tune*.jsonl, authors-report.jsonl, authors-tune.jsonl, coverage*.jsonl and districts.json.
+FOLDER has report*.jsonl, tune*.jsonl, authors-report.jsonl, authors-tune.jsonl, coverage*.jsonl, districts.json
+and populations.json.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from mosaic_tables import (
     epsilons_of,
     lost_table,
     mean,
+    populations_table,
     ratio,
     ratio_table,
     read_errors,
@@ -96,6 +98,8 @@ def table(folder: Path, name: str, half: str) -> str:
     """Return a table that the template asks for."""
     if name == "districts":
         return "\n".join(districts_table(folder / "districts.json"))
+    if name == "populations":
+        return "\n".join(populations_table(folder / "populations.json"))
     if name == "coverage":
         records = [record for path in sorted(folder.glob("coverage*.jsonl")) for record in read_records(path)]
         return coverage_table(records)

@@ -170,5 +170,17 @@ def districts_table(path: Path) -> Iterator[str]:
         yield f"| London, {len(here)} towns | {epsilon:g} | {found[0]} of {found[1]} | " + " | ".join(cells) + " |"
 
 
+def populations_table(path: Path) -> Iterator[str]:
+    """Yield how right the correction is in towns of other households."""
+    rows = json.loads(path.read_text(encoding="utf-8"))
+    epsilons = list(dict.fromkeys(row["epsilon"] for row in rows))
+    yield "| households | number | " + " | ".join(f"epsilon {epsilon:g}" for epsilon in epsilons) + " |"
+    yield "|---" * (2 + len(epsilons)) + "|"
+    for kind, number in dict.fromkeys((row["population"], row["households"]) for row in rows):
+        found = [row for row in rows if (row["population"], row["households"]) == (kind, number)]
+        cells = [f"{row['bias']:+.0%} ± {row['rms']:.0%}, {row['covered']:.0%}" for row in found]
+        yield f"| {kind} | {number:,} | " + " | ".join(cells) + " |"
+
+
 def _short(value: float) -> str:
     return f"{value:.0f}" if value >= TWO_DIGITS else f"{value:.1f}"

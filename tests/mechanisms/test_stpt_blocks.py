@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from gridveil.cube import Grid, Window
+from gridveil.mechanisms.quadtree import Level, levels
 from gridveil.mechanisms.stpt.blocks import BlockSums, deepest_visible, measure_blocks, run_length, sum_runs
 from gridveil.mechanisms.stpt.distribute import distribute
 from gridveil.mechanisms.stpt.pattern import Pattern
-from gridveil.mechanisms.stpt.quadtree import Level, levels
 from gridveil.privacy.bound import Bound
 from gridveil.testing import kernel_on
 

@@ -7,10 +7,10 @@ import pytest
 from gridveil.cube import Grid, Window
 from gridveil.estimate import Floats
 from gridveil.mechanisms.base import silent
+from gridveil.mechanisms.quadtree import levels
 from gridveil.mechanisms.stpt import learn
 from gridveil.mechanisms.stpt.calendar import harmonics
 from gridveil.mechanisms.stpt.forecaster import Windows
-from gridveil.mechanisms.stpt.quadtree import levels
 from gridveil.mechanisms.stpt.series import Series, Slice, equal_slices, weighted_slices
 
 WINDOW = Window(datetime(2013, 2, 4, tzinfo=UTC), timedelta(hours=1), 5)

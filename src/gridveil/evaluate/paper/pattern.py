@@ -13,9 +13,9 @@ from gridveil.evaluate.scoring import Record
 from gridveil.evaluate.trial import Towns
 from gridveil.evaluate.yardsticks.stpt_leaky import StptLeaky
 from gridveil.mechanisms.base import silent
+from gridveil.mechanisms.quadtree import depth_of_quarters, levels
 from gridveil.mechanisms.registry import make
 from gridveil.mechanisms.stpt import Stpt
-from gridveil.mechanisms.stpt.quadtree import depth_of_quarters, levels
 from gridveil.mechanisms.stpt.series import equal_slices, measure_series, weighted_slices
 from gridveil.privacy.bound import Bound
 from gridveil.privacy.budget import PureDP

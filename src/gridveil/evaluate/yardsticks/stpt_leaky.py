@@ -12,9 +12,9 @@ from gridveil.cube import Grid
 from gridveil.errors import MissingExtraError
 from gridveil.estimate import Floats, Ints
 from gridveil.evaluate.dataset import WH_PER_KWH, Placed
+from gridveil.mechanisms.quadtree import depth_of_quarters, levels
 from gridveil.mechanisms.registry import COMPARISON_ONLY
 from gridveil.mechanisms.stpt.parts import theorem8_scales
-from gridveil.mechanisms.stpt.quadtree import depth_of_quarters, levels
 from gridveil.mechanisms.stpt.quantize import quantize
 from gridveil.mechanisms.stpt.series import equal_slices
 from gridveil.privacy.bound import Bound

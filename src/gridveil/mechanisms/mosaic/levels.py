@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gridveil.cube import Grid
 from gridveil.mechanisms.population.population import Population
-from gridveil.mechanisms.stpt.quadtree import Level, depth_of_pillars
+from gridveil.mechanisms.quadtree import Level, depth_of_pillars
 from gridveil.privacy.measure import NoiseKind
 from gridveil.privacy.staircase import best_staircase
 

@@ -14,7 +14,7 @@ from gridveil.mechanisms.mosaic.region_plan import Look, plan_regions
 from gridveil.mechanisms.mosaic.regions import look_bound, regions_differ
 from gridveil.mechanisms.mosaic.runs import choose_runs, plan_time
 from gridveil.mechanisms.population import Population, histogram_epsilon, measure_population, space_bound
-from gridveil.mechanisms.stpt.quadtree import Level
+from gridveil.mechanisms.quadtree import Level
 from gridveil.privacy.bound import Bound
 from gridveil.privacy.measure import Measure, Measurement, NoiseKind
 

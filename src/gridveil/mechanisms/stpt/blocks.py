@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from gridveil.estimate import Floats, Ints
+from gridveil.mechanisms.quadtree import Level, depth_of_pillars, levels
 from gridveil.mechanisms.stpt.pattern import Pattern
-from gridveil.mechanisms.stpt.quadtree import Level, depth_of_pillars, levels
 from gridveil.privacy.measure import Measure
 
 TIME_BUDGET = 0.15

@@ -9,9 +9,9 @@ from __future__ import annotations
 import numpy as np
 
 from gridveil.estimate import Floats
+from gridveil.mechanisms.quadtree import Level
 from gridveil.mechanisms.stpt.blocks import BlockSums, sum_runs
 from gridveil.mechanisms.stpt.pattern import Pattern
-from gridveil.mechanisms.stpt.quadtree import Level
 from gridveil.mechanisms.stpt.shrinkage import posterior_mean, shrink
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from gridveil.estimate import Floats
-from gridveil.mechanisms.stpt.quadtree import Level
+from gridveil.mechanisms.quadtree import Level
 from gridveil.mechanisms.stpt.series import Series
 from gridveil.mechanisms.stpt.shrinkage import shrink
 

@@ -10,10 +10,10 @@ from pydantic import Field
 from gridveil.errors import MissingExtraError, UsageError
 from gridveil.estimate import Estimate, Floats
 from gridveil.mechanisms.base import Progress, silent
+from gridveil.mechanisms.quadtree import depth_of_quarters, levels
 from gridveil.mechanisms.stpt.blocks import measure_blocks
 from gridveil.mechanisms.stpt.distribute import distribute
 from gridveil.mechanisms.stpt.parts import Calibration, Spread, release_parts
-from gridveil.mechanisms.stpt.quadtree import depth_of_quarters, levels
 from gridveil.mechanisms.stpt.quantize import Quantizer, quantize
 from gridveil.mechanisms.stpt.replicates import replicate
 from gridveil.mechanisms.stpt.series import equal_slices, measure_series, weighted_slices

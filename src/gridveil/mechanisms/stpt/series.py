@@ -15,7 +15,7 @@ import numpy as np
 
 from gridveil.errors import UsageError
 from gridveil.estimate import Floats, Ints
-from gridveil.mechanisms.stpt.quadtree import Level
+from gridveil.mechanisms.quadtree import Level
 from gridveil.privacy.measure import Measure
 
 # How the training window is shared out: most to the root, whose tail seeds the forecast, and to the deepest level,

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from gridveil.cube import Grid, Window
 from gridveil.errors import UsageError
-from gridveil.mechanisms.stpt.quadtree import Level, depth_of_pillars, depth_of_quarters, levels
+from gridveil.mechanisms.quadtree import Level, depth_of_pillars, depth_of_quarters, levels
 from gridveil.mechanisms.stpt.series import Slice, equal_slices, labels_of, measure_series, weighted_slices
 from gridveil.privacy.bound import Bound
 from gridveil.testing import kernel_on

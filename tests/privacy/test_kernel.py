@@ -170,7 +170,16 @@ def test_answers_are_exact_up_to_noise() -> None:
     bounded = np.where(totals > 25, bounded * 25 // totals, bounded)
     expected = [bounded.sum(axis=-1)[labels[..., 0] == i].sum() for i in range(4)]
     assert asked.sums(labels, 1e14).values.tolist() == expected
-    assert asked.household_totals([0, 20, 25, 40], 1e14).values.tolist() == [1, 1, 1, 3]  # totals 6, 22, 37, 40, 40, 40
+    totals_of_capped_steps = asked.household_totals([0, 20, 25, 37, 38, 40, 41], 1e14)  # 6, 22, 37, 40, 40, 40
+    assert totals_of_capped_steps.values.tolist() == [1, 1, 0, 1, 0, 3, 0]
+
+
+def test_household_totals_are_of_the_window_that_was_asked_for() -> None:
+    """In the two steps before the published ones, household `i` used `4 i` and `4 i + 1` Wh, capped at 10 each."""
+    asked = kernel("1e15", train_steps=2, seed=None)
+    before = asked.household_totals([0, 6, 14, 20, 21], 1e14, window=WINDOW.before(2))
+    assert before.values.tolist() == [1, 1, 1, 3, 0]  # totals 1, 9, 17, 20, 20, 20
+    assert [record.window for record in asked.records] == [WINDOW.before(2)]
 
 
 def test_the_face_has_no_way_to_the_source() -> None:
@@ -214,9 +223,14 @@ def test_only_the_real_noise_is_believed_to_be_private() -> None:
     class Claims(SeededLaplace):
         private = True
 
+    class Derived(ExactNoise):
+        """Inherits the right name, and could add anything."""
+
     assert kernel(seed=None).private
     assert not kernel(seed=0).private
     source = ArraySource(Grid(0, 0, 1, 1, 1, 1), WINDOW, np.zeros((0, 2), dtype=int), np.zeros((0, 4), dtype=int))
+    derived = Kernel(source, WINDOW, budget=PureDP(1), bound=BOUND, noise=Derived())
+    assert not derived.private
     claimed = Kernel(source, WINDOW, budget=PureDP(1), bound=BOUND, noise=Claims(0))
     assert not claimed.private
     with pytest.raises(AttributeError):

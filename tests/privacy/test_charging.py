@@ -1,0 +1,71 @@
+"""Charging comes before answering: what fails half-way stays spent, what is refused is never begun."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gridveil.cube import Grid, Window
+from gridveil.errors import BudgetError
+from gridveil.privacy.bound import Bound
+from gridveil.privacy.budget import PureDP
+from gridveil.privacy.kernel import Kernel
+from gridveil.privacy.noise import ExactNoise
+from gridveil.privacy.transforms import Haar
+from gridveil.testing import Nobody, SeededLaplace
+
+GRID = Grid(0, 0, 1, 1, 1, 1)
+WINDOW = Window(datetime(2013, 2, 4, tzinfo=UTC), timedelta(hours=1), 4)
+BOUND = Bound(step=10, window=25)
+QUESTIONS = {
+    "sums": lambda k: k.sums(0, 0.5),
+    "sequential": lambda k: k.sums(np.arange(4), 0.5, sequential=True),
+    "staircase": lambda k: k.sums(0, 0.5, noise="staircase"),
+    "matrix": lambda k: k.matrix(None, None, np.eye(4), 0.5),
+    "transform": lambda k: k.transform(Haar(), 0.5),
+    "deviations": lambda k: k.deviations(0, 0.5),
+    "household_totals": lambda k: k.household_totals([0, 10], 0.5),
+}
+
+
+def breaks_off(*_: object) -> Any:
+    raise InterruptedError
+
+
+class Unreadable(Nobody):
+    """A source that breaks off when it is asked."""
+
+    bounded_cube = count_totals = breaks_off
+
+
+class Unlucky(SeededLaplace):
+    """Noise that breaks off after the source has answered."""
+
+    add = add_staircase = breaks_off
+
+
+@pytest.mark.parametrize("question", QUESTIONS)
+@pytest.mark.parametrize("broken", ["source", "noise"])
+def test_a_measurement_that_fails_half_way_stays_spent(question: str, broken: str) -> None:
+    """Else it could be tried again and again, and whatever leaks of an attempt would cost nothing."""
+    source = Unreadable(GRID, WINDOW) if broken == "source" else Nobody(GRID, WINDOW)
+    noise = Unlucky(0) if broken == "noise" else ExactNoise()
+    asked = Kernel(source, WINDOW, budget=PureDP(1), bound=BOUND, noise=noise)
+    with pytest.raises(InterruptedError):
+        QUESTIONS[question](asked)
+    assert asked.spent == pytest.approx(0.5, rel=1e-9)
+    assert [record.epsilon for record in asked.records] == [0.5]
+    with pytest.raises(BudgetError):
+        asked.household_totals([0], 0.6)
+
+
+@pytest.mark.parametrize("question", QUESTIONS)
+@pytest.mark.parametrize("broken", ["source", "noise"])
+def test_what_is_refused_touches_neither_source_nor_noise(question: str, broken: str) -> None:
+    source = Unreadable(GRID, WINDOW) if broken == "source" else Nobody(GRID, WINDOW)
+    asked = Kernel(source, WINDOW, budget=PureDP("0.4"), bound=BOUND, noise=Unlucky(0))
+    with pytest.raises(BudgetError):
+        QUESTIONS[question](asked)
+    assert asked.spent == 0
+    assert not asked.records

@@ -154,7 +154,7 @@ def make_label(plan: Plan, kernel: Kernel, estimate: Estimate, today: date) -> L
         privacy=Privacy(epsilon=float(kernel.budget.epsilon), epsilon_accounted=kernel.spent),
         noise=_noise(kernel),
         bounds=_bounds(plan, kernel.records),
-        private_bound_epsilon=_histogram_epsilon(kernel.records) if spec.private_bound else None,
+        private_bound_epsilon=_private_bound_epsilon(plan, kernel.records),
         correction=correction,
         mechanism=MechanismFacts(
             name=spec.mechanism,
@@ -170,8 +170,26 @@ def make_label(plan: Plan, kernel: Kernel, estimate: Estimate, today: date) -> L
     )
 
 
+def _used(records: tuple[Record, ...]) -> list[tuple[Window, Bound]]:
+    """Return the bounds that were measured under, in that order."""
+    return list(dict.fromkeys((record.window, record.bound) for record in records if record.bound is not None))
+
+
+def _stated(plan: Plan, window: Window, bound: Bound) -> bool:
+    """Whether a window's bound is the publisher's. Asked of what was measured: a mechanism may choose a lower one."""
+    given = plan.spec.to_bound()
+    here = given if window == plan.window else given.over(plan.window.steps, window.steps)
+    return not plan.spec.private_bound and bound == here
+
+
 def _histogram_epsilon(records: tuple[Record, ...]) -> float:
     return sum(record.epsilon for record in records if record.kind == "household_totals")
+
+
+def _private_bound_epsilon(plan: Plan, records: tuple[Record, ...]) -> float | None:
+    """Return what bounds cost that were chosen from a histogram; `None` if there are none."""
+    chosen = not all(_stated(plan, *used) for used in _used(records))
+    return (_histogram_epsilon(records) or None) if chosen else None
 
 
 def _noise(kernel: Kernel) -> str:
@@ -193,26 +211,25 @@ def _measurement(plan: Plan, record: Record) -> MeasurementFacts:
 
 
 def _bounds(plan: Plan, records: tuple[Record, ...]) -> list[BoundFacts]:
-    pairs = ((record.window, record.bound) for record in records if record.bound is not None)
-    used: dict[tuple[Window, Bound], None] = dict.fromkeys(pairs)
-    origin = _origin(plan.spec, _histogram_epsilon(records))
+    histogram = _histogram_epsilon(records)
     return [
         BoundFacts(
             window=_which(plan, window),
             step_kwh=bound.step / WH_PER_KWH,
             window_kwh=bound.window / WH_PER_KWH,
             steps=window.steps,
-            origin=origin,
+            origin=_origin(plan.spec, histogram, stated=_stated(plan, window, bound)),
         )
-        for window, bound in used
+        for window, bound in _used(records)
     ]
 
 
-def _origin(spec: Spec, histogram: float) -> str:
-    """Return where the bounds came from: stated, by default or chosen privately, the window's and the step's."""
+def _origin(spec: Spec, histogram: float, *, stated: bool) -> str:
+    """Return where bounds came from: stated, by default or chosen privately, the window's and the step's."""
     step = spec.bound_origin if spec.bound_step is not None else STEP_BY_DEFAULT
-    if spec.private_bound:
-        return f"the window's {wording.chosen_privately(histogram)}; the step's: {step}"
+    if not stated:
+        chosen = wording.chosen_privately(histogram) if histogram else wording.CHOSEN_OTHERWISE
+        return f"the window's {chosen}; the step's: {step}"
     return spec.bound_origin if spec.bound_step is not None else f"{spec.bound_origin}; the step's: {step}"
 
 

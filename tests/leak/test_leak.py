@@ -10,7 +10,6 @@ import shutil
 import subprocess
 import sys
 from datetime import date
-from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +17,6 @@ import pytest
 from tests.leak import town
 
 from gridveil.cli import main as cli
-from gridveil.mechanisms.registry import names
 from gridveil.privacy import kernel
 from gridveil.publication import run
 from gridveil.release.open import open_release
@@ -27,7 +25,7 @@ from gridveil.testing import Tape
 
 TODAY = date(2026, 1, 1)
 REPLAY = Path(__file__).parent / "replay.py"
-every_publication = pytest.mark.parametrize(("name", "bound"), list(product(names(), town.BOUNDS)))
+every_publication = pytest.mark.parametrize(("name", "bound"), town.PUBLICATIONS)
 
 
 @every_publication
@@ -121,7 +119,7 @@ def test_no_trace_of_the_input_in_a_release(tmp_path: Path, monkeypatch: pytest.
     folder = tmp_path / "secret_folder_name"
     town.write(folder, homes, rows)
     monkeypatch.chdir(folder)
-    for name, bound in product(names(), town.BOUNDS):
+    for name, bound in town.PUBLICATIONS:
         out = Path(f"release-{name}-{bound}")
         published = run(make_spec({**town.settings(name, bound), "out": out}), today=TODAY)
         told = json.dumps(published.label.model_dump(mode="json")) + (out / "README.md").read_text()

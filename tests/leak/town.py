@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from gridveil.mechanisms.registry import defaults
+from gridveil.mechanisms.registry import defaults, names
 
 START = datetime(2013, 2, 4, tzinfo=UTC)
 STEPS, TRAIN, SIDE = 24, 48, 4
@@ -21,6 +22,15 @@ Change = Callable[[Rows, Rows], tuple[Rows, Rows]]
 
 BOUNDS: dict[str, dict[str, float]] = {"given": {"bound_step": 5, "bound_window": 40}, "auto": {}}
 """Public bounds, and one chosen privately."""
+
+MOSAICS: dict[str, dict[str, Any]] = {
+    "beyond": {"bound_step": 5, "bound_window": 1000, "parameters": {"noise": "staircase"}},
+    "regions": {"epsilon": "4000", "acknowledge": True},
+}
+"""More of mosaic: a stated bound that leaves the choice to it with staircase noise, and enough for regional looks."""
+
+PUBLICATIONS = [*product(names(), BOUNDS), *(("mosaic", more) for more in MOSAICS)]
+"""Names of mechanisms, and of how they are published."""
 
 
 def settings(name: str, bound: str = "given") -> dict[str, Any]:
@@ -33,11 +43,11 @@ def settings(name: str, bound: str = "given") -> dict[str, Any]:
         "grid": (SIDE, SIDE),
         "start": START,
         "steps": STEPS,
-        **BOUNDS[bound],
         "epsilon": "3",
         "mechanism": name,
         "parameters": {key: small[key] for key in defaults(name) if key in small},
         "out": Path("release"),
+        **{**BOUNDS, **MOSAICS}[bound],
     }
 
 

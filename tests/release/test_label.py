@@ -13,6 +13,7 @@ from gridveil.errors import InputError, UsageError
 from gridveil.privacy.budget import attacker_rate
 from gridveil.release.files import dump_label, load_label
 from gridveil.release.label import (
+    BoundFacts,
     Label,
     MeasurementFacts,
     MechanismFacts,
@@ -168,3 +169,12 @@ def test_staircase_noise_at_a_high_epsilon_is_said_plainly(epsilon: float, plain
     assert "Measured: sums, 1 numbers, epsilon 20 (published window, bound 80 kWh)." in words(label)
     told = f"Measured: sums, 9 numbers, epsilon {epsilon:g} (published window, bound 80 kWh, staircase noise)."
     assert told in words(label)
+
+
+def test_bounds_of_different_origin_are_told_apart() -> None:
+    facts = {"step_kwh": 2, "steps": 30}
+    bounds = [BoundFacts(window_kwh=kwh, origin=origin, **facts) for kwh, origin in ((60, "a"), (20, "b"), (9, "b"))]
+    told = words(make_label(bounds=bounds))
+    assert "Origin of 60 kWh: a." in told
+    assert "Origin of 20 kWh and 9 kWh: b." in told
+    assert words(make_label(bounds=bounds[1:])).count("Origin of the bounds: b.") == 1

@@ -228,15 +228,23 @@ def _measured(run: list[MeasurementFacts]) -> str:
 
 def bounds_in_words(label: Label) -> list[str]:
     """Return the bounds as sentences, where they come from, and how values were corrected for them."""
+    origins = list(dict.fromkeys(bound.origin for bound in label.bounds))
     return [
         *(
             f"A household counts for at most {bound.step_kwh:g} kWh a step and {bound.window_kwh:g} kWh in the "
             f"{bound.window} window of {bound.steps} steps."
             for bound in label.bounds
         ),
-        *dict.fromkeys(f"Origin of the bounds: {bound.origin}." for bound in label.bounds),
+        *(f"Origin of {_which(label, origin, len(origins))}: {origin}." for origin in origins),
         *([] if label.correction is None else [wording.correction(label.correction)]),
     ]
+
+
+def _which(label: Label, origin: str, origins: int) -> str:
+    """Return which bounds have this origin: all of them, or those with these amounts in a window."""
+    if origins == 1:
+        return "the bounds"
+    return " and ".join(f"{bound.window_kwh:g} kWh" for bound in label.bounds if bound.origin == origin)
 
 
 def _pairs(facts: dict[str, Any]) -> str:

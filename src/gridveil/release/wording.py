@@ -37,6 +37,7 @@ NOT_COVERED = (
     CUT,
     SPREAD,
 )
+CHOSEN_OTHERWISE = "chosen by the mechanism, from public numbers and earlier noisy answers alone"
 SEED = "The seed is of what is computed after the noise was added; the noise has none."
 QUADRATURE = (
     "Standard errors of cells do not add in quadrature: cells that share a measurement share its noise. "

@@ -12,7 +12,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from scipy import stats
+from tests.statistics.independence import independent, pairs
 
+from gridveil.privacy import noise as noise_module
 from gridveil.privacy.noise import ExactNoise
 
 ALPHA = 1e-6
@@ -98,6 +100,47 @@ def test_each_value_gets_noise_of_its_own_scale() -> None:
     noisy = ExactNoise().add(np.zeros(4000, dtype=np.int64), scales)
     assert (noisy[::2] == 0).all()
     assert fit(noisy[1::2], 50.0) > ALPHA
+
+
+MIXED = np.array([0.37, 3.3, 1000.0])
+"""Scales that take turns in one call."""
+
+
+def draw_mixed() -> Ints:
+    """Return noise (round, scale), of answers whose true values tell them apart."""
+    values = 10**6 * np.random.default_rng().permutation(60_000)
+    noise = ExactNoise().add(values, np.tile(MIXED, 20_000)) - values
+    return noise.reshape(-1, 3)
+
+
+def alike(noise: Ints) -> dict[int, float]:
+    """Return, for each lag in places, the least p-value of draws being independent of those `lag` places on."""
+    kinds = ((noise >= 0) + 2 * (np.abs(noise) > MIXED)).ravel()
+    return {lag: min(independent(kinds[turn::3], kinds[turn + lag :: 3]) for turn in range(3)) for lag in (1, 2, 3, 6)}
+
+
+def test_answers_of_several_scales_keep_their_places_and_have_independent_noise() -> None:
+    """Noise beyond 40 scales has probability below 1e-17: answers that changed places differ by 10**6."""
+    noise = draw_mixed()
+    assert (np.abs(noise) <= 40 * MIXED).all()
+    for column, scale in zip(noise.T, MIXED, strict=True):
+        assert fit(column, scale) > ALPHA
+    assert min(alike(noise).values()) > ALPHA
+
+
+def test_noise_that_answers_share_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    of_one = np.random.default_rng().laplace(0, 1, 20_000)
+    shared_by_scales = {scale: np.rint(scale * of_one).astype(np.int64) for scale in MIXED.tolist()}
+    shared_by_neighbours = {scale: pairs(draw(scale, 20_000)) for scale in MIXED.tolist()}
+    for mutant, lag in ((shared_by_scales, 1), (shared_by_neighbours, 3)):
+        with monkeypatch.context() as patched:
+            patched.setattr(noise_module, "_measurement", lambda scale, noise=mutant: lambda true: true + noise[scale])
+            assert alike(draw_mixed())[lag] < ALPHA
+
+
+def test_no_noise_is_used_again() -> None:
+    """Two draws of this scale agree with probability below 2**-50: any of 20,000 do with less than 2e-7."""
+    assert len(np.unique(draw(2.0**49, 20_000))) == 20_000
 
 
 def _draw_in_worker(_: int) -> list[int]:

@@ -1,7 +1,7 @@
 """The staircase sampler, tested for what the guarantee needs, with power.
 
-False alarms: chi-square and binomial tests reject with probability ALPHA each; there are fewer than 40 of them, so that
-a run of this file fails by chance with probability below 4e-5. The tests of moments reject beyond six standard errors,
+False alarms: chi-square and binomial tests reject with probability ALPHA each; there are fewer than 50 of them, so that
+a run of this file fails by chance with probability below 5e-5. The tests of moments reject beyond six standard errors,
 which happens less often. Nothing is seeded.
 """
 
@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from scipy import stats
+from tests.statistics.independence import independent, pairs
 
 from gridveil.privacy import noise as noise_module
 from gridveil.privacy.noise import ExactNoise
@@ -141,6 +142,38 @@ def test_whole_numbers_are_uniform(below: int) -> None:
     observed = np.bincount([int(number) * parts // below for number in sample], minlength=parts)
     expected = [100_000 * _size(below, parts, part) / below for part in range(parts)]
     assert stats.chisquare(observed, expected).pvalue > ALPHA
+
+
+def alike(lag: int, sample: Ints, staircase: Staircase) -> float:
+    """Return the p-value of level and sign of draws being independent of those `lag` places on."""
+    kinds = 2 * np.minimum(staircase.level(sample), 2) + (sample < 0)
+    return independent(kinds, kinds[lag:])
+
+
+@pytest.mark.parametrize("lag", [1, 2])
+@pytest.mark.parametrize("staircase", [Staircase(5, 2, 0.5), best_staircase(150_000, 1.0)])
+def test_neighbouring_answers_have_independent_noise(staircase: Staircase, lag: int) -> None:
+    assert alike(lag, draw(staircase, 40_000), staircase) > ALPHA
+
+
+@pytest.mark.parametrize("shared", ["_bits", "_geometric"])
+@pytest.mark.parametrize("staircase", [Staircase(5, 2, 0.5), best_staircase(150_000, 1.0)])
+def test_noise_that_neighbours_share_is_noticed(
+    staircase: Staircase, shared: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    exact = getattr(noise_module, shared)
+    monkeypatch.setattr(noise_module, shared, lambda *options: pairs(exact(*options)))
+    assert alike(1, draw.__wrapped__(staircase, 40_000), staircase) < ALPHA
+
+
+def test_no_noise_is_used_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two draws agree with probability below 7e-12, so of 20,000 a pair does with 1.4e-3, but two only with 1e-6."""
+    staircase = Staircase(2**36, 2**35, 1.0)
+    assert math.exp(float(staircase.log_mass(0))) < 7e-12
+    assert len(np.unique(draw(staircase, 20_000))) >= 20_000 - 1
+    exact = noise_module._bits
+    monkeypatch.setattr(noise_module, "_bits", lambda count: pairs(exact(count)))
+    assert len(np.unique(draw.__wrapped__(staircase, 20_000))) < 20_000 - 1000, "bits that are shared must be noticed"
 
 
 def test_at_a_huge_epsilon_there_is_no_noise() -> None:

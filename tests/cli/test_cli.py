@@ -146,6 +146,12 @@ def test_check_reports_and_strict_fails(work: Path) -> None:
         (f"{PLACE} {BOUNDS} --epsilon 1e-20 --mechanism even --out new", 4, "64-bit"),
         (f"{PLACE} {BOUNDS} --epsilon 3 --mechanism even --grid 8by8 --out new", 2, "32x32"),
         (f"{PLACE} {BOUNDS} --epsilon 3 --mechanism even --timezone Mars/Olympus --out new", 2, "Europe/London"),
+        (
+            f"{PLACE} {BOUNDS} --epsilon 3 --set profile_zone=Mars/Olympus --out new",
+            2,
+            "profile_zone: Value error, time",
+        ),
+        (f"{PLACE} {BOUNDS} --epsilon 3 --set profile_zone=../etc --out new", 2, "Europe/London"),
         (f"{PLACE} {BOUNDS} --epsilon 3 --mechanism even --interval soon --out new", 2, "not a duration"),
         (f"{PLACE} {BOUNDS} --epsilon 3 --mechanism even --unit MWh --out new", 2, "kWh"),
         (f"{PLACE} {BOUNDS} --epsilon 3 --mechanism even --set depth --out new", 2, "NAME=VALUE"),
@@ -171,6 +177,14 @@ def test_an_empty_publication_warns_the_operator_only(work: Path) -> None:
     assert done.returncode == 0
     assert "WARNING: no reading counts" in done.stderr
     assert "WARNING" not in done.stdout
+
+
+def test_a_clock_that_is_not_known_is_refused_before_anything_is_read(work: Path) -> None:
+    line = f"publish readings.parquet --households households.parquet {PLACE} {BOUNDS} --epsilon 1 --out new"
+    done = gridveil_command(work, f"{line} --set profile_zone=Mars/Olympus")
+    assert done.returncode == 2
+    assert "mechanism mosaic: profile_zone" in done.stderr
+    assert "read the tables" not in done.stderr
 
 
 def test_what_cannot_be_written_is_refused_before_anything_is_read(work: Path) -> None:

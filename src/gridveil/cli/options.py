@@ -48,7 +48,11 @@ Parameters = Annotated[
     list[str] | None, typer.Option("--set", help="A mechanism's parameter, NAME=VALUE", rich_help_panel=PRIVACY)
 ]
 Profile = Annotated[
-    Path | None, typer.Option(help="Public shape of the day (CSV) to start from", rich_help_panel=PRIVACY)
+    Path | None,
+    typer.Option(
+        help="Public shape of the day (CSV) to start from, never one of the readings: the label repeats its numbers",
+        rich_help_panel=PRIVACY,
+    ),
 ]
 
 Title = Annotated[str | None, typer.Option(help="Of the release", rich_help_panel=LABEL)]

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import numpy as np
-from pydantic import Field, PositiveFloat
+from pydantic import AfterValidator, Field, PositiveFloat
 
 from gridveil.estimate import Estimate, Floats, Posterior
 from gridveil.mechanisms.base import Progress, silent
@@ -20,6 +21,16 @@ from gridveil.privacy.measure import Measure, NoiseKind
 
 RATIO_ERROR = 0.03
 """How well the fitted population tells how much less is left under the bound of time than under that of space."""
+
+
+def _known_zone(name: str) -> str:
+    """Refuse a timezone that is not known now, not when the tables have been read."""
+    try:
+        ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, OSError) as error:
+        msg = f"timezone {name!r} is not known; give a name such as UTC or Europe/London"
+        raise ValueError(msg) from error
+    return name
 
 
 @dataclass(frozen=True)
@@ -36,7 +47,7 @@ class Mosaic:
 
     noise: NoiseKind = "laplace"
     profile: Annotated[tuple[PositiveFloat, ...], Field(min_length=2 * HOURS, max_length=2 * HOURS)] | None = None
-    profile_zone: str = "UTC"
+    profile_zone: Annotated[str, AfterValidator(_known_zone)] = "UTC"
     seed: Annotated[int, Field(ge=0)] = 0
     chooses_bounds: ClassVar[bool] = True
 

@@ -82,6 +82,32 @@ def test_a_private_bound_as_large_as_can_be_was_chosen_all_the_same() -> None:
     assert label.private_bound_epsilon == histogram(label) > 0
 
 
+def test_staircase_noise_is_told_wherever_a_release_is_described() -> None:
+    """With real noise. The epsilons of both questions with it add up in the warning."""
+    spec = make_spec({**town.settings("mosaic", "auto"), "epsilon": 10, "parameters": {"noise": "staircase"}})
+    label = run(spec).label
+    told, text = words(label), Path("release/README.md").read_text()
+    assert label.private
+    assert label.noise.startswith("exact discrete Laplace and staircase on integers, OpenDP ")
+    assert f"Noise: {label.noise}." in told
+    histogram, whole, regions, steps = label.measurements
+    assert [m.noise for m in label.measurements] == ["laplace", "staircase", "staircase", "laplace"]
+    assert min(whole.epsilon, regions.epsilon) < 5
+    said = f"WARNING: staircase noise at epsilon {whole.epsilon + regions.epsilon:g} is far smaller than one household"
+    assert said in told
+    assert said in text
+    assert label.private_bound_epsilon == histogram.epsilon
+    used = list(dict.fromkeys([whole.bound_kwh, regions.bound_kwh, steps.bound_kwh]))
+    assert [bound.window_kwh for bound in label.bounds] == used
+    for kwh in used:
+        sentence = f"A household counts for at most 23 kWh a step and {kwh:g} kWh in the published window of 24 steps."
+        assert sentence in told
+        assert sentence in text
+    assert f"Measured: sums, {1 + regions.labels} numbers in 2 questions" in told
+    assert f"bound {whole.bound_kwh:g} kWh, staircase noise)" in told
+    assert "Negative values" not in text
+
+
 def test_every_bound_is_listed_those_of_the_looks_at_regions_too() -> None:
     """And the leak tests' publication of regional profiles does look at them, twice."""
     label = published("mosaic", **town.MOSAICS["regions"])

@@ -178,3 +178,33 @@ def test_bounds_of_different_origin_are_told_apart() -> None:
     assert "Origin of 60 kWh: a." in told
     assert "Origin of 20 kWh and 9 kWh: b." in told
     assert words(make_label(bounds=bounds[1:])).count("Origin of the bounds: b.") == 1
+
+
+def test_staircase_noise_is_told_by_all_of_it_on_the_published_window() -> None:
+    stairs = {"kind": "sums", "labels": 1, "noise": "staircase"}
+    measured = [
+        MeasurementFacts(epsilon=3, **stairs),
+        MeasurementFacts(epsilon=4, **stairs),
+        MeasurementFacts(epsilon=9, window="training", **stairs),
+        MeasurementFacts(kind="sums", labels=1, epsilon=9),
+    ]
+    assert "WARNING: staircase noise at epsilon 7 is far smaller" in words(make_label(measurements=measured))
+    assert "WARNING" not in words(make_label(measurements=[measured[0], *measured[2:]]))
+
+
+def test_registry_record_tells_noise_bounds_and_fixed_charges() -> None:
+    measured = [
+        MeasurementFacts(kind="household_totals", labels=9, epsilon=0.2),
+        MeasurementFacts(kind="sums", labels=4, epsilon=0.8, noise="staircase", bound_kwh=80),
+    ]
+    told = to_registry(make_label(measurements=measured))["deployment"]["implementation"]
+    assert "\n- household_totals, 9 numbers, epsilon 0.2, laplace noise, published window\n" in told["mechanisms"]
+    assert told["mechanisms"].endswith("sums, 4 numbers, epsilon 0.8, staircase noise, published window, bound 80 kWh")
+    assert "fixed charges, added in full" in told["composition"]
+
+
+def test_negative_values_are_explained_where_there_are_any() -> None:
+    assert "- Negative values are noise" in readme(make_label())
+    without = readme(make_label(), negative=False)
+    assert "Negative" not in without
+    assert "\n\n- " not in without.split("## Reading it\n\n")[1]

@@ -206,8 +206,8 @@ def _privacy(label: Label) -> list[str]:
 
 def warnings(label: Label) -> list[str]:
     """Return what must be said plainly: that epsilon is high, and that noise is small beside a household."""
-    stairs = [measured.epsilon for measured in label.measurements if measured.noise == "staircase"]
-    return [*wording.high_epsilon(label.privacy.epsilon), *wording.staircase(max(stairs, default=0.0))]
+    stairs = sum(m.epsilon for m in label.measurements if m.noise == "staircase" and m.window == "published")
+    return [*wording.high_epsilon(label.privacy.epsilon), *wording.staircase(stairs)]
 
 
 def _alike(measured: MeasurementFacts) -> tuple[str, str, str, float | None]:

@@ -43,13 +43,15 @@ With QGIS: Layer > Add Raster Layer, choose `consumption.nc` and in it `consumpt
 
 - A value is an estimate, and `consumption_se` its standard error. `gridveil query` gives 95 % intervals for any range.
 - {quadrature}
-- {negative}
-- {error_bars} See `not_covered` in the label.
+{negative}- {error_bars} See `not_covered` in the label.
 """
 
 
-def readme(label: Label, *, about_the_truth: bool = False) -> str:
-    """Return the text of a release's README.md; `about_the_truth` says that error bars are not of the noise alone."""
+def readme(label: Label, *, about_the_truth: bool = False, negative: bool = True) -> str:
+    """Return the text of a release's README.md.
+
+    about_the_truth: error bars are not of the noise alone. negative: there are values below zero to explain.
+    """
     grid, window = label.grid, label.window
     promise = [wording.promise(label.privacy.epsilon), *warnings(label)]
     return _TEXT.format(
@@ -70,6 +72,6 @@ def readme(label: Label, *, about_the_truth: bool = False) -> str:
         published=label.published,
         promise="\n".join(promise if label.private else [wording.NOT_PRIVATE_WHY]),
         quadrature=wording.QUADRATURE,
-        negative=wording.NEGATIVE,
+        negative=f"- {wording.NEGATIVE}\n" if negative else "",
         error_bars=wording.error_bars(corrected=label.correction is not None, about_the_truth=about_the_truth),
     )

@@ -71,14 +71,23 @@ def _implementation(label: Label) -> dict[str, str]:
         f"({bound.origin})"
         for bound in label.bounds
     ]
-    measured = [f"{m.kind}, {m.labels} numbers, epsilon {m.epsilon:g}" for m in label.measurements]
+    measured = [
+        f"{m.kind}, {m.labels} numbers, epsilon {m.epsilon:g}, {m.noise} noise, {m.window} window"
+        + ("" if m.bound_kwh is None else f", bound {m.bound_kwh:g} kWh")
+        for m in label.measurements
+    ]
     return {
         "preprocessing_and_hyperparameter_tuning": f"Contributions are bounded. {_list(bounds)}",
         "mechanisms": (
             f"{label.mechanism.name}, gridveil {label.gridveil_version}. Noise: {label.noise}. "
             f"Sums are exact integers. {_list(measured)}"
         ),
-        "composition": "Weights of all measurements are added up for each cell; the cell that lost most counts.",
+        "composition": (
+            "For each cell: weights of measurements under the same bound are added up, and give the most that a "
+            "household can lose there; these losses are added up over bounds. A histogram of household totals and "
+            "every measurement with staircase noise are fixed charges, added in full in all cells. "
+            "The cell that lost most counts."
+        ),
         "post_processing": "Values of cells and steps are estimated from the measurements alone.",
         "justification": label.choices,
         "additional_information": f"Not covered by the guarantee: {_list(label.not_covered)}",

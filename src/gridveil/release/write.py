@@ -26,7 +26,6 @@ def write_release(path: Path, *, grid: Grid, window: Window, estimate: Estimate,
     with new_folder(path) as aside:
         write_netcdf(aside / VALUES, grid=grid, window=window, estimate=estimate, label=label)
         (aside / LABEL).write_text(dump_label(label), encoding="utf-8")
-        (aside / README).write_text(
-            readme(label, about_the_truth=isinstance(estimate.errors, Posterior)), encoding="utf-8"
-        )
+        truth, negative = isinstance(estimate.errors, Posterior), bool((estimate.values < 0).any())
+        (aside / README).write_text(readme(label, about_the_truth=truth, negative=negative), encoding="utf-8")
         aside.chmod(0o755)

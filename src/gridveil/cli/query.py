@@ -30,8 +30,10 @@ def run(
         typer.echo(json.dumps(asdict(answer)))
         return
     typer.echo(f"{answer.value:,.1f} kWh")
-    interval = f"{answer.low:,.1f} to {answer.high:,.1f} kWh (standard error {answer.standard_error:,.1f})"
-    typer.echo(f"95 % interval: {interval}")
+    interval = f"95 % interval: {answer.low:,.1f} to {answer.high:,.1f} kWh"
+    # An interval about the truth is lopsided: a standard error beside it would tempt to add and subtract two of them.
+    exact = "" if opened.about_the_truth else f" (standard error {answer.standard_error:,.1f})"
+    typer.echo(interval + exact)
     corrected = opened.label.correction is not None
     typer.echo(error_bars(corrected=corrected, about_the_truth=opened.about_the_truth))
 

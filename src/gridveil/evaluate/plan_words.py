@@ -12,8 +12,14 @@ from gridveil.evaluate.planning import USEFUL, Outlook
 INVENTED = (
     "All of this is from an invented town: households use 0.5 kW on average, about what they do in Europe, some "
     "several times that, and most of them live in a few quarters. Errors are larger where households differ more, and "
-    "smaller with more households or larger cells. What bounds cut off is part of them."
+    "smaller with more households or larger cells. What bounds cut off is part of them. The typical error is what "
+    "happened in the rehearsals, the 95 % interval what a release promises. Every line on another grid is of a "
+    "release of its own."
 )
+
+
+MOST = 1000
+"""Percent: more is not worth telling apart."""
 
 
 def heading(outlook: Outlook) -> str:
@@ -89,7 +95,7 @@ def _advice(outlook: Outlook) -> str:
         good = ", ".join(f"{_percent(proof.percent(each))} over {period(each)}" for each in over)
         ways.append(f"{_flags(outlook, size.cells, step)} (one cell is good to {good})")
     if not ways:
-        return f"{rule} At this epsilon and with so few households, no grid has useful cells."
+        return f"{rule} At this epsilon and with so few households, no grid was found whose every step is useful."
     return f"{rule} Suggested: {'; or, for smaller cells, '.join(ways)}."
 
 
@@ -158,6 +164,8 @@ def _percent(value: float) -> str:
     >>> _percent(0.123), _percent(4.56), _percent(20.4), _percent(123.4)
     ('0.1 %', '4.6 %', '20.4 %', '123 %')
     """
+    if value >= MOST:
+        return f"over {MOST:,} %"
     digits = 1 if value < 10 or abs(value - USEFUL) < 0.5 else 0  # noqa: PLR2004  # two digits, and 20.4 is above 20
     return f"{value:,.{digits}f} %"
 

@@ -15,6 +15,8 @@ STEPS_PER_DEVIATION = 10
 LEAST_STEPS, MOST_STEPS = 8, 128
 """Of the grid of sums, to a bound."""
 MOST_POINTS = 2**15
+FINEST = 100
+"""Steps per deviation of the noise, from twice of which on steps are pooled."""
 LEAST_RATE = 1e-3
 RATE_SPACING = 0.5
 """Distance of two rates, in standard deviations of the number of households."""
@@ -69,15 +71,22 @@ class Lumps:
 
     def evidence(self, noisy: Floats, noise: NoiseBins) -> Floats:
         """Return the log-probability of a Wh at each noisy sum, under each rate (rate, sum)."""
-        reach = int(np.ceil(noise.edges[-1] / self.step)) + 1
+        # Noise of many steps is told as well on a coarser grid, and would be endless on the fine one.
+        pooled = 1 << max(0, int(np.log2(max(noise.deviation / (FINEST * self.step), 1.0))))
+        step = self.step * pooled
+        reach = int(np.ceil(noise.edges[-1] / step)) + 1
         cumulative = np.concatenate([[0.0], np.cumsum(noise.mass * np.diff(noise.edges))])
-        on_grid = np.diff(np.interp((np.arange(2 * reach + 2) - reach - 0.5) * self.step, noise.edges, cumulative))
-        points = self.mass.shape[1]
+        on_grid = np.diff(np.interp((np.arange(2 * reach + 2) - reach - 0.5) * step, noise.edges, cumulative))
+        positive = np.diff(self.below[:, : self.mass.shape[1] + 1], axis=1)
+        positive = (
+            np.pad(positive, ((0, 0), (0, -positive.shape[1] % pooled))).reshape(len(positive), -1, pooled).sum(2)
+        )
+        points = positive.shape[1]
         length = 1 << (points + len(on_grid)).bit_length()
-        positive = np.diff(self.below[:, : points + 1], axis=1)
         waves = np.fft.rfft(positive, length) * np.fft.rfft(on_grid, length)
-        both = np.maximum(np.fft.irfft(waves, length)[:, : points + len(on_grid)], 0.0) / self.step
-        at = np.clip(noisy / self.step + reach, 0.0, both.shape[1] - 2.0)
+        both = np.maximum(np.fft.irfft(waves, length)[:, : points + len(on_grid)], 0.0) / step
+        # Pooled sums stand for the middle of what was pooled.
+        at = np.clip(noisy / step - (pooled - 1) / (2 * pooled) + reach, 0.0, both.shape[1] - 2.0)
         left = at.astype(np.int64)
         something = both[:, left] * (1 - at + left) + both[:, left + 1] * (at - left)
         # That there is nothing needs no grid, and a blurred edge of a staircase would tell on it.

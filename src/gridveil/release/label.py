@@ -229,15 +229,22 @@ def _measured(run: list[MeasurementFacts]) -> str:
 def bounds_in_words(label: Label) -> list[str]:
     """Return the bounds as sentences, where they come from, and how values were corrected for them."""
     origins = list(dict.fromkeys(bound.origin for bound in label.bounds))
+    windows = dict.fromkeys((bound.window, bound.steps, bound.step_kwh) for bound in label.bounds)
     return [
-        *(
-            f"A household counts for at most {bound.step_kwh:g} kWh a step and {bound.window_kwh:g} kWh in the "
-            f"{bound.window} window of {bound.steps} steps."
-            for bound in label.bounds
-        ),
+        *(_bounds_of(label, *window) for window in windows),
         *(f"Origin of {_which(label, origin, len(origins))}: {origin}." for origin in origins),
         *([] if label.correction is None else [wording.correction(label.correction)]),
     ]
+
+
+def _bounds_of(label: Label, window: str, steps: int, step_kwh: float) -> str:
+    """Return the bounds on one window as a sentence: questions may have one each."""
+    here = (window, steps, step_kwh)
+    amounts = [f"{bound.window_kwh:g}" for bound in label.bounds if (bound.window, bound.steps, bound.step_kwh) == here]
+    most = amounts[0] if len(amounts) == 1 else f"{', '.join(amounts[:-1])} or {amounts[-1]}"
+    where = f"in the {window} window of {steps} steps"
+    which = "" if len(amounts) == 1 else ", depending on the question (see what was measured)"
+    return f"A household counts for at most {step_kwh:g} kWh a step and {most} kWh {where}{which}."
 
 
 def _which(label: Label, origin: str, origins: int) -> str:

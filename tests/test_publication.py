@@ -102,8 +102,6 @@ def test_staircase_noise_is_told_wherever_a_release_is_described() -> None:
     assert len(used) == 2
     both = " or ".join(f"{kwh:g}" for kwh in used)
     sentence = f"at most 23 kWh a step and {both} kWh in the published window of 24 steps, depending on the question"
-        f"A household counts for at most 23 kWh a step and {both} kWh in the published window of 24 steps, depending"
-    )
     assert sentence in told
     assert sentence in text
     assert f"Measured: sums, {1 + regions.labels} numbers in 2 questions" in told

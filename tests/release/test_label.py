@@ -204,7 +204,7 @@ def test_registry_record_tells_noise_bounds_and_fixed_charges() -> None:
 
 
 def test_negative_values_are_explained_where_there_are_any() -> None:
-    assert "- Negative values are noise" in readme(make_label())
+    assert "- Negative values, if any, are noise" in readme(make_label())
     without = readme(make_label(), negative=False)
     assert "Negative" not in without
     assert "\n\n- " not in without.split("## Reading it\n\n")[1]

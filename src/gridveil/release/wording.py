@@ -45,7 +45,7 @@ QUADRATURE = (
 )
 NOISES = {"laplace": "Laplace", "staircase": "staircase"}
 CAPPED = "Readings above the step bound are capped to it: true consumption means consumption so capped."
-NEGATIVE = "Negative values are noise around little or no consumption; sums need them as they are."
+NEGATIVE = "Negative values, if any, are noise around little or no consumption; sums need them as they are."
 
 
 def promise(epsilon: float) -> str:

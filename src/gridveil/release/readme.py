@@ -41,7 +41,8 @@ With QGIS: Layer > Add Raster Layer, choose `consumption.nc` and in it `consumpt
 
 ## Reading it
 
-- A value is an estimate, and `consumption_se` its standard error. `gridveil query` gives 95 % intervals for any range: prefer them to two standard errors.
+- A value is an estimate, and `consumption_se` its standard error. `gridveil query` gives 95 % intervals for any range:
+  prefer them to two standard errors.
 - {quadrature}
 {negative}- {error_bars} See `not_covered` in the label.
 """

@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gridveil.cube import Grid, Window
-from gridveil.estimate import Estimate, NoisyParts, Replicates
+from gridveil.estimate import Estimate, NoisyParts, Posterior, Replicates
 from gridveil.release.label import GridFacts, Label, MechanismFacts, Privacy, WindowFacts
-from gridveil.release.open import open_release
+from gridveil.release.open import Release, open_release
 from gridveil.release.write import write_release
 
 GRID = Grid(0, 0, 32, 32, nx=32, ny=32)
@@ -23,15 +23,24 @@ WINDOW = Window(datetime(2013, 2, 4, tzinfo=UTC), timedelta(hours=1), 120)
 SHAPE = (GRID.nx, GRID.ny, WINDOW.steps)
 
 
-def error_models() -> dict[str, NoisyParts | Replicates]:
+def error_models() -> dict[str, NoisyParts | Replicates | Posterior]:
     rng = np.random.default_rng(0)
     one = np.array(1.0)
+    blocks = np.add.outer(np.arange(32) // 4 * 8, np.arange(32) // 4)
     return {
+        "200 draws": _draws(rng, np.zeros((32, 32), dtype=np.int64)),
+        "200 draws, 64 regions": _draws(rng, blocks),
         "every cell": NoisyParts(None, np.array(5000.0), one),
         "30 parts": NoisyParts(rng.integers(0, 30, SHAPE), rng.uniform(1e3, 1e4, 30), rng.uniform(0, 1e-3, SHAPE)),
         "1024 pillars": NoisyParts(np.arange(1024).reshape(32, 32, 1), rng.uniform(1e3, 1e4, 1024), one / 120),
         "200 replicates": Replicates(rng.normal(1e3, 1e2, (200, 32, 32)), rng.normal(1, 0.1, (200, 120))),
     }
+
+
+def _draws(rng: np.random.Generator, region: NDArray[np.int64]) -> Posterior:
+    profiles = rng.gamma(9.0, 1.0, (200, int(region.max()) + 1, WINDOW.steps))
+    space = rng.gamma(4.0, 1e4, (200, GRID.nx, GRID.ny))
+    return Posterior(space, region, profiles / profiles.sum(axis=2, keepdims=True), np.full(200, 9e4))
 
 
 def random_ranges(count: int) -> NDArray[np.int64]:
@@ -44,6 +53,14 @@ def rate(ask: Callable[[NDArray[np.int64]], object], ranges: NDArray[np.int64]) 
     ask(ranges[:2000])
     start = time.perf_counter()
     ask(ranges)
+    return round(len(ranges) / (time.perf_counter() - start))
+
+
+def one_at_a_time(release: Release, ranges: NDArray[np.int64]) -> int:
+    release.answers_of(ranges[:1])
+    start = time.perf_counter()
+    for place in range(len(ranges)):
+        release.answers_of(ranges[place : place + 1])
     return round(len(ranges) / (time.perf_counter() - start))
 
 
@@ -75,6 +92,7 @@ def measure() -> dict[str, dict[str, int]]:
             figures[name] = {
                 "values_per_second": rate(release.values_of, many),
                 "answers_per_second": rate(release.answers_of, fewer),
+                "one_at_a_time_per_second": one_at_a_time(release, fewer[:500]),
             }
     return figures
 

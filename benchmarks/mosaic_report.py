@@ -47,6 +47,7 @@ LOOKS = {
     MOSAIC: ("#d55e00", "-", "mosaic"),
     STAIRCASE: ("#d55e00", "--", "mosaic, staircase"),
 }
+MEANS = "**mean of cases**"
 TEMPLATE = Path(__file__).with_name("mosaic_results.md")
 
 
@@ -102,7 +103,9 @@ def table(folder: Path, name: str, half: str) -> str:
         return "\n".join(populations_table(folder / "populations.json"))
     if name == "coverage":
         records = [record for path in sorted(folder.glob("coverage*.jsonl")) for record in read_records(path)]
-        return coverage_table(records)
+        lines = coverage_table(records).split("\n")
+        head, means = lines[:2], [line for line in lines if MEANS in line]
+        return "\n".join([*head, *means, "", "<details><summary>Town by town</summary>", "", *lines, "", "</details>"])
     if name == "authors":
         return "\n".join(authors_table(read_errors(folder, f"authors-{half}*.jsonl", "clipped")))
     kinds = {"summary": summary, "ratios": ratio_table, "towns": town_table, "lost": lost_table}

@@ -1,6 +1,6 @@
 """How households' window totals are distributed, from a noisy histogram, and the bounds and corrections it gives."""
 
-from gridveil.mechanisms.population.bounds import common_bound, space_bound, time_bound
+from gridveil.mechanisms.population.bounds import common_bound, space_bound
 from gridveil.mechanisms.population.fit import measure_population
 from gridveil.mechanisms.population.histogram import histogram_epsilon
 from gridveil.mechanisms.population.population import DRAWS, Population
@@ -16,5 +16,4 @@ __all__ = [
     "histogram_epsilon",
     "measure_population",
     "space_bound",
-    "time_bound",
 ]

@@ -51,16 +51,6 @@ def space_bound(population: Population, epsilon: float, noise: NoiseKind, cells:
     return cuts.best(_space_noise(noise, epsilon, cells) * cuts.noise + cuts.space(cells))
 
 
-def time_bound(population: Population, epsilon: float, noise: NoiseKind, steps: int) -> int:
-    """Return the bound, Wh, for the sums of all households in each of `steps` steps that cost `epsilon` together.
-
-    Everyone is in each of these sums, and only their proportions count: all that a low bound does is to let heavy
-    users' habits count for less. It pays to go lower than in space.
-    """
-    cuts = _Cuts.of(population)
-    return cuts.best(_time_noise(noise, epsilon, steps) * cuts.noise + cuts.time(steps))
-
-
 def common_bound(population: Population, epsilon: float, noise: NoiseKind, cells: int, steps: int) -> int:
     """Return one bound, Wh, for a mechanism that divides `epsilon` between space and time in its own way."""
     cuts, share = _Cuts.of(population), even_share(cells, steps)

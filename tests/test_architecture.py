@@ -26,9 +26,25 @@ MAY_IMPORT = {
     # The evaluation runs mechanisms on kernels of its own (privacy), with the sources in memory and the seeded noise of
     # testing: fast and repeatable, and marked as not private. A publication has no way to either.
     "evaluate": {
-        *("errors", "cube", "estimate", "ingest", "mechanisms", "privacy", "publication", "release", "spec", "testing")
+        *(
+            "errors",
+            "cube",
+            "draw",
+            "estimate",
+            "ingest",
+            "mechanisms",
+            "privacy",
+            "publication",
+            "release",
+            "spec",
+            "testing",
+        )
     },
-    "cli": {"errors", "ingest", "mechanisms", "publication", "release", "spec", "evaluate"},
+    # What recipients use sees releases only.
+    "draw": {"errors", "cube", "estimate"},
+    "report": {"errors", "cube", "draw", "estimate", "folder", "release"},
+    "serve": {"errors", "cube", "estimate", "release"},
+    "cli": {"errors", "serve", "report", "ingest", "mechanisms", "publication", "release", "spec", "evaluate"},
     "testing": {"cube", "privacy"},
     "__init__": {"publication", "release"},
 }

@@ -1,0 +1,1 @@
+"""The HTTP API and the map, for people who receive a release."""

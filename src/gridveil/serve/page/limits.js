@@ -1,0 +1,2 @@
+// limits: a first stub, so that main.js can import it.
+export function mount(element, store, api) {}

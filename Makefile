@@ -4,13 +4,14 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 
-.PHONY: demo test test-long check benchmarks clean
+.PHONY: demo test test-long check benchmarks screenshots clean
 
 demo: $(INSTALLED)
 	rm -rf demo
 	$(BIN)/gridveil demo --out demo
 
 test: check
+	$(BIN)/python tests/serve/browser/chromium.py
 	$(BIN)/pytest -n 2 --dist worksteal
 	$(BIN)/python tests/wheel.py
 
@@ -21,6 +22,9 @@ check: $(INSTALLED)
 
 test-long: $(INSTALLED)
 	HYPOTHESIS_PROFILE=long $(BIN)/pytest -n 2 --dist worksteal
+
+screenshots: $(INSTALLED)
+	GRIDVEIL_SCREENSHOTS=1 $(BIN)/pytest -q tests/serve/browser -k screenshot
 
 benchmarks: $(INSTALLED)
 	$(BIN)/python benchmarks/run.py

@@ -3,6 +3,7 @@
 import os
 import signal
 
+import pytest
 from hypothesis import settings
 
 settings.register_profile("default", deadline=None)
@@ -13,3 +14,11 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 # tests of interrupted commands would then wait for ever.
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say so that nobody overlooks it if there was no browser to test the page with."""
+    skipped = [report for report in terminalreporter.stats.get("skipped", []) if "serve/browser/" in report.nodeid]
+    if skipped:
+        reason = str(skipped[0].longrepr[2]).removeprefix("Skipped: ")
+        terminalreporter.write_line(f"BROWSER TESTS DID NOT RUN ({len(skipped)}): {reason}", red=True, bold=True)

@@ -1,0 +1,85 @@
+/** Opens a release and wires the page together. */
+
+import {api, Refusal} from './api.js';
+import {store, fromHash, toHash} from './state.js';
+import {day, duration, instant, number} from './words.js';
+import * as answer from './answer.js';
+import * as clock from './clock.js';
+import * as compare from './compare.js';
+import * as curve from './curve.js';
+import * as highest from './highest.js';
+import * as label from './label.js';
+import * as limits from './limits.js';
+import * as map from './map.js';
+import * as overlay from './overlay.js';
+import * as pick from './pick.js';
+import * as profile from './profile.js';
+import * as save from './save.js';
+import * as tabs from './tabs.js';
+
+const PARTS = {
+  tabs,
+  map,
+  tools: pick,
+  clock,
+  overlay,
+  limits,
+  answer,
+  'panel-curve': curve,
+  'panel-profile': profile,
+  'panel-highest': highest,
+  'panel-compare': compare,
+  label,
+  save,
+};
+const at = (id) => document.getElementById(id);
+
+function say(sentence) {
+  at('trouble').textContent = sentence ?? '';
+  at('trouble').hidden = !sentence;
+}
+
+/** Offer the releases where there are several; another one is a fresh page, so nothing of the old one can linger. */
+function offer(releases, chosen) {
+  if (releases.length < 2) return;
+  at('release').replaceChildren(...releases.map(({id, title}) => new Option(title || id, id, false, id === chosen)));
+  at('release').addEventListener('change', ({target}) => {
+    location.hash = `release=${encodeURIComponent(target.value)}`;
+    location.reload();
+  });
+  at('chooser').hidden = false;
+}
+
+function head(facts) {
+  const {time, x, y} = facts.axes;
+  const [from, to] = [instant(0, facts), new Date(instant(time.steps, facts) - 1)];
+  document.title = `${facts.title || facts.id} · gridveil`;
+  at('title').textContent = facts.title || facts.id;
+  const days = day(from, 'UTC') === day(to, 'UTC') ? day(from, 'UTC') : `${day(from, 'UTC')} to ${day(to, 'UTC')}`;
+  const by = [facts.publisher && `published by ${facts.publisher}`, facts.published && `on ${facts.published}`].filter(Boolean).join(' ');
+  const grid = `${number(x.size)} × ${number(y.size)} cells, one value every ${duration(time.step_seconds)}`;
+  at('about').textContent = [`Household electricity, ${days}`, grid, by].filter(Boolean).join(' · ');
+  at('errors-say').textContent = facts.error_bars;
+}
+
+async function open() {
+  api.onTrouble(say);
+  const {releases} = await api.releases();
+  if (!releases.length) throw new Refusal('This server has no release to show. Start it with one: gridveil serve RELEASE');
+  const asked = fromHash(location.hash).release;
+  const {id} = releases.find((each) => each.id === asked) ?? releases[0];
+  if (asked && asked !== id) history.replaceState(null, '', toHash({release: id}));
+  offer(releases, id);
+  api.use(id);
+  const facts = await api.facts();
+  head(facts);
+  store.open(facts);
+  for (const [name, part] of Object.entries(PARTS)) part.mount(at(name), store, api);
+  if (asked && asked !== id) say(`The link is about “${asked}”, which is not served here. This is “${facts.title || id}”.`);
+}
+
+open().catch((error) => {
+  if (at('trouble').hidden) say(error.message);
+  at('title').textContent = 'No release is open';
+  if (!(error instanceof Refusal)) throw error;
+});

@@ -1,0 +1,2 @@
+/** Stub. */
+export function mount() {}

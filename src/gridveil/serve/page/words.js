@@ -1,0 +1,98 @@
+/** Numbers, times and places in plain words. Everything a reader sees of a number goes through here. */
+
+const UNITS = [[1e8, 'GWh', 1e6], [1e5, 'MWh', 1e3], [0, 'kWh', 1]];
+
+/** A number with thousands separators and a true minus sign. */
+export function number(value, decimals = 0) {
+  const text = value.toLocaleString('en-GB', {minimumFractionDigits: decimals, maximumFractionDigits: decimals});
+  return Number(text.replace(/[^\d.]/g, '')) === 0 ? text.replace('-', '') : text.replace('-', '−');
+}
+
+/**
+ * An answer in one unit, rounded to what its error allows: two digits of the standard error, never coarser than 1 kWh.
+ * @param {{value: number, standard_error?: number, low: number, high: number}} answer kWh
+ */
+export function figure({value, low, high}) {
+  const largest = Math.max(Math.abs(value), Math.abs(low), Math.abs(high));
+  const [, unit, divisor] = UNITS.find(([from]) => largest >= from);
+  const error = (high - low) / 4 / divisor;
+  const coarsest = divisor === 1 ? 0 : 1;
+  const digits = error > 0 ? 1 - Math.floor(Math.log10(error)) : 2;
+  const decimals = Math.min(Math.max(digits, coarsest), 4);
+  const write = (kwh) => number(kwh / divisor, decimals);
+  return {value: write(value), low: write(low), high: write(high), unit};
+}
+
+/** "1,346 kWh" */
+export function amount(answer) {
+  const {value, unit} = figure(answer);
+  return `${value} ${unit}`;
+}
+
+/** "95 % interval: 1,212 to 1,479 kWh" */
+export function interval(answer) {
+  const {low, high, unit} = figure(answer);
+  return `95 % interval: ${low} to ${high} ${unit}`;
+}
+
+/** "12.3 %" */
+export function share(fraction) {
+  const percent = 100 * fraction;
+  return `${number(percent, Math.abs(percent) < 10 ? 2 : 1)} %`;
+}
+
+/** "hour", "30 minutes", "day": how long a step is. */
+export function duration(seconds) {
+  for (const [length, name] of [[604800, 'week'], [86400, 'day'], [3600, 'hour'], [60, 'minute']]) {
+    if (seconds % length === 0) return seconds === length ? name : `${number(seconds / length)} ${name}s`;
+  }
+  return `${number(seconds)} seconds`;
+}
+
+/** The instant at which a step begins (or the one before it ends). */
+export function instant(step, facts) {
+  const {start, step_seconds: seconds} = facts.axes.time;
+  return new Date(Date.parse(start) + 1000 * seconds * step);
+}
+
+const formats = new Map();
+function format(date, zone, options) {
+  const key = zone + JSON.stringify(options);
+  if (!formats.has(key)) formats.set(key, new Intl.DateTimeFormat('en-GB', {timeZone: zone, ...options}));
+  return formats.get(key).format(date).replace(',', '');
+}
+
+/** "Mon 4 Feb 2013" */
+export const day = (date, zone) =>
+  format(date, zone, {weekday: 'short', day: 'numeric', month: 'short', year: 'numeric'});
+/** "14:00" */
+export const clock = (date, zone) => format(date, zone, {hour: '2-digit', minute: '2-digit', hourCycle: 'h23'});
+
+/** A range of steps: "Mon 4 Feb 2013, 14:00 to 15:00"; whole days without hours. */
+export function span([first, last], facts, zone = 'UTC') {
+  const from = instant(first, facts);
+  const to = instant(last, facts);
+  const before = new Date(to - 1);
+  if (clock(from, zone) === '00:00' && clock(to, zone) === '00:00') {
+    const [one, other] = [day(from, zone), day(before, zone)];
+    return one === other ? one : `${one} to ${other}`;
+  }
+  if (day(from, zone) === day(before, zone)) {
+    const end = clock(to, zone) === '00:00' ? '24:00' : clock(to, zone);
+    return `${day(from, zone)}, ${clock(from, zone)} to ${end}`;
+  }
+  return `${day(from, zone)}, ${clock(from, zone)} to ${day(to, zone)}, ${clock(to, zone)}`;
+}
+
+/** "UTC", or "London time" for Europe/London. */
+export const zoneName = (zone) => (zone === 'UTC' ? 'UTC' : `${zone.split('/').pop().replaceAll('_', ' ')} time`);
+
+const range = ([first, last]) => (last - first === 1 ? `${first}` : `${first} to ${last - 1}`);
+
+/** Which part of the map: "the whole map", "cell x 3, y 4", "cells x 3 to 9, y 4 to 8", "a drawn polygon". */
+export function place(area) {
+  if (!area) return 'the whole map';
+  if (area.polygon) return `a polygon with ${area.polygon.length} corners`;
+  const single = area.x[1] - area.x[0] === 1 && area.y[1] - area.y[0] === 1;
+  return `${single ? 'cell' : 'cells'} x ${range(area.x)}, y ${range(area.y)}`;
+}

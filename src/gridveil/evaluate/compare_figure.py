@@ -12,9 +12,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
+from gridveil.draw.axis import short
 from gridveil.errors import UsageError
 from gridveil.estimate import Floats
-from gridveil.evaluate.axis import short
 from gridveil.evaluate.scoring import Record
 from gridveil.evaluate.summary import Case, Spread, kwh, ranking, summarise
 from gridveil.evaluate.trial import AUTO

@@ -5,16 +5,19 @@ from __future__ import annotations
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.cm import ScalarMappable
+from matplotlib.colors import PowerNorm
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
+from gridveil.draw.axis import round_times, short
+from gridveil.draw.maps import Scale
 from gridveil.estimate import Floats
-from gridveil.evaluate.axis import round_times, short
 from gridveil.evaluate.comparison import Comparison
-from gridveil.evaluate.maps import COLOURS, Scale
 
 NIGHT, INK, QUIET, LINE = "#101116", "#f2f1ee", "#a9abb5", "#33353d"
 RELEASED = "#56b4e9"
+COLOURS = "inferno"
+"""As `gridveil.draw.maps` has them."""
 LEFT, RIGHT = 0.06, 0.93
 
 
@@ -37,10 +40,14 @@ def draw_hero(comparison: Comparison, epsilon: float) -> Figure:
     return figure
 
 
+def _norm(scale: Scale) -> PowerNorm:
+    return PowerNorm(0.5, vmin=0, vmax=scale.top, clip=True)
+
+
 def _draw_map(axes: Axes, total: Floats, scale: Scale, comparison: Comparison) -> None:
     grid = comparison.grid
     extent = (grid.x0, grid.x1, grid.y0, grid.y1)
-    axes.imshow(total.T, origin="lower", cmap=COLOURS, norm=scale.norm, extent=extent, interpolation="nearest")
+    axes.imshow(total.T, origin="lower", cmap=COLOURS, norm=_norm(scale), extent=extent, interpolation="nearest")
     axes.set_anchor("W")
     axes.set_axis_off()
 
@@ -49,7 +56,7 @@ def _draw_colour_bar(figure: Figure, beside: Axes, scale: Scale) -> None:
     beside.apply_aspect()
     place = beside.get_position()
     axes = figure.add_axes((place.x1 + 0.012, place.y0, 0.01, place.height))
-    bar = figure.colorbar(ScalarMappable(scale.norm, COLOURS), cax=axes)
+    bar = figure.colorbar(ScalarMappable(_norm(scale), COLOURS), cax=axes)
     bar.set_ticks([kwh for _, kwh in scale.marks()], labels=[short(kwh) for _, kwh in scale.marks()])
     axes.tick_params(colors=QUIET, length=0, labelsize=10)
     axes.set_title("kWh", color=QUIET, size=10, loc="left")

@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
-from gridveil.evaluate.axis import short
+from gridveil.draw.axis import short
 from gridveil.evaluate.compare_figure import COLOURS, INK, LINE, QUIET, spaced
 from gridveil.evaluate.plan_questions import places
 from gridveil.evaluate.plan_words import period

@@ -11,12 +11,12 @@ from string import Template
 import numpy as np
 
 from gridveil.cube import Grid, Window
+from gridveil.draw.axis import round_times, short
+from gridveil.draw.chart import Line, line_chart
+from gridveil.draw.maps import Scale, bar_uri, map_uri
 from gridveil.estimate import Floats
-from gridveil.evaluate.axis import short
-from gridveil.evaluate.chart import line_chart
 from gridveil.evaluate.comparison import Comparison, Curve, Place, Score, in_words
 from gridveil.evaluate.hero import draw_hero
-from gridveil.evaluate.maps import Scale, bar_uri, map_uri
 from gridveil.evaluate.workloads import QUERIES
 from gridveil.release import wording
 from gridveil.release.label import BoundFacts, Label
@@ -90,13 +90,15 @@ def _district(grid: Grid, place: Place) -> str:
 def _charts(comparison: Comparison, place: Place) -> str:
     """Draw a place's curve for every release, on one scale."""
     curves = {name: comparison.curve(place, name) for name in comparison.releases}
+    steps = comparison.window.steps
     top = 1.5 * max(float(curve.truth.max()) for curve in curves.values()) or 1.0
     bottom = max(-top / 3, min(0.0, *(float(curve.answer.min()) for curve in curves.values())))
     figures = "".join(
         f"<figure><figcaption><b>{escape(name)}</b>{_off_scale(curve, top)}</figcaption>"
         + line_chart(
-            curve,
-            comparison.window,
+            [Line(curve.answer, "released", (curve.low, curve.high)), Line(curve.truth, "truth")],
+            at=(np.arange(steps) + 0.5) / steps,
+            marks=[(step / steps, name) for step, name in round_times(comparison.window)],
             span=(bottom, top),
             unit=comparison.unit,
             description=f"{place.name}, {name}: {curve.answer.sum():,.0f} kWh released, {curve.truth.sum():,.0f} true, "

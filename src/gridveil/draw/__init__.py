@@ -1,0 +1,1 @@
+"""Drawing for pages that load nothing: maps as PNG, charts as inline SVG."""

@@ -1,0 +1,59 @@
+"""The server as an app: the API over some releases, and the page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from fastapi import FastAPI, HTTPException, Request, Response
+from starlette.middleware.gzip import GZipMiddleware
+
+import gridveil
+from gridveil.release.open import Release
+from gridveil.serve import refusals
+from gridveil.serve.cache import Cache
+from gridveil.serve.downloads import Downloads
+from gridveil.serve.guard import Guard
+from gridveil.serve.heavy import Heavy
+from gridveil.serve.page import File, read_page
+from gridveil.serve.questions import Slices
+from gridveil.serve.routes import check_tag, router
+from gridveil.serve.served import Served
+
+CACHED_BYTES = 64 * 2**20
+ABOUT = """Consumption of households over space and time, published under differential privacy.
+
+Every number comes with a standard error and a 95 % interval. Ranges are half-open; cells are counted from 0 in the
+south-west, steps from 0 at the start. Mistakes are answered with status 422 and a sentence in `detail`."""
+
+
+def create_app(releases: Mapping[str, Release], hosts: Iterable[str] = ()) -> FastAPI:
+    """Return an app that serves releases, by id, to those who call it localhost, by its number or one of `hosts`."""
+    app = FastAPI(
+        title="gridveil",
+        version=gridveil.__version__,
+        description=ABOUT,
+        openapi_url="/api/openapi.json",
+        docs_url=None,  # FastAPI's pages of documentation load their scripts from elsewhere
+        redoc_url=None,
+    )
+    app.state.served = {name: Served(name, release) for name, release in releases.items()}
+    app.state.slices = Slices(Cache(CACHED_BYTES))
+    app.state.heavy = Heavy()
+    app.state.downloads = Downloads()
+    app.state.page = read_page()
+    refusals.install(app)
+    app.include_router(router)
+    app.add_api_route("/", _page_file, include_in_schema=False)
+    app.add_api_route("/page/{name:path}", _page_file, include_in_schema=False)
+    app.add_middleware(GZipMiddleware, minimum_size=1000, compresslevel=4)
+    app.add_middleware(Guard, hosts=hosts)
+    return app
+
+
+async def _page_file(request: Request, name: str = "index.html") -> Response:
+    """Return a file of the page, from memory."""
+    files: dict[str, File] = request.app.state.page
+    if name not in files:
+        raise HTTPException(refusals.MISSING)
+    check_tag(request, files[name].etag)
+    return Response(files[name].body, media_type=files[name].type)

@@ -1,0 +1,96 @@
+"""Files to take along: the release's own, and others made of it when they are first asked for."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from threading import Lock
+from typing import Any, Literal, get_args
+
+from gridveil.errors import UsageError
+from gridveil.release.export import FORMATS, export, refusal
+from gridveil.release.files import LABEL
+from gridveil.serve.served import Served
+
+Format = Literal["netcdf", "label", "csv", "parquet", "geojson", "geoparquet", "xlsx", "zarr"]
+
+MOST_ROWS = 2_000_000  # cells times steps of a file that is made while somebody waits
+OWN = {"netcdf": (".nc", "application/x-netcdf"), "label": (".yaml", "application/yaml")}
+
+
+@dataclass(frozen=True)
+class File:
+    """A file to hand out, what to call it, and its type."""
+
+    path: Path
+    name: str
+    type: str
+
+
+class Downloads:
+    """The files that were made so far; they are gone when the server is."""
+
+    def __init__(self) -> None:
+        self._folder = TemporaryDirectory(prefix="gridveil-")
+        self._lock = Lock()
+
+    def get(self, served: Served, form: Format) -> File:
+        """Return a file, made now if need be; by one at a time."""
+        if form in OWN:
+            return File(own_files(served)[form], file_name(served, form), OWN[form][1])
+        why = _refused(served, form)
+        if why is not None:
+            raise UsageError(why)
+        with self._lock:
+            path = Path(self._folder.name) / file_name(served, form)
+            if not path.exists():
+                _make(served, path, form)
+        return File(path, path.name, "application/zip" if form == "zarr" else FORMATS[form].media_type)
+
+
+def downloads(served: Served) -> list[dict[str, Any]]:
+    """Return the files there are."""
+    own = own_files(served)
+    return [
+        {"format": form, "name": file_name(served, form), "bytes": own[form].stat().st_size if form in own else None}
+        for form in get_args(Format)
+        if form in own or _refused(served, form) is None
+    ]
+
+
+def own_files(served: Served) -> dict[str, Path]:
+    """Return the files of a release that are handed out as they are."""
+    return {"netcdf": served.values, "label": served.values.with_name(LABEL)}
+
+
+def file_name(served: Served, form: str) -> str:
+    """Return what a file is called where it is saved."""
+    return (
+        f"{served.id}.zarr.zip"
+        if form == "zarr"
+        else served.id + (OWN[form][0] if form in OWN else FORMATS[form].suffix)
+    )
+
+
+def _make(served: Served, path: Path, form: Format) -> None:
+    if form != "zarr":
+        export(served.release, path, form)
+        return
+    with TemporaryDirectory(dir=path.parent) as aside:
+        folder = Path(aside) / path.stem
+        export(served.release, folder, form)
+        packed = shutil.make_archive(str(Path(aside) / "packed"), "zip", aside, folder.name)
+        Path(packed).rename(path)
+
+
+def _refused(served: Served, form: str) -> str | None:
+    release = served.release
+    rows = release.grid.cells * release.window.steps
+    if rows > MOST_ROWS:
+        return (
+            f"{rows:,} rows are more than the server writes while you wait ({MOST_ROWS:,}); download the netcdf, or "
+            f"run: gridveil export RELEASE --to {form}"
+        )
+    return refusal(release, form)

@@ -1,0 +1,148 @@
+"""What there is to say about a release: axes, scale, label and files."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from datetime import UTC, datetime
+from typing import Any
+
+import numpy as np
+
+from gridveil.cube import Grid, Window
+from gridveil.release import wording
+from gridveil.release.cite import cite
+from gridveil.release.label import Label, describe, warnings
+from gridveil.release.open import Release
+from gridveil.serve.downloads import downloads
+from gridveil.serve.served import Served
+
+SAMPLED_STEPS = 8
+TOP = 0.995  # of cells and steps have at most the colour scale's top
+
+
+def brief(served: Served) -> dict[str, Any]:
+    """Return what the list says of a release."""
+    label, window = served.release.label, served.release.window
+    return {
+        **_heading(served),
+        "epsilon": label.privacy.epsilon,
+        "nx": label.grid.nx,
+        "ny": label.grid.ny,
+        "steps": window.steps,
+        "start": iso(window.start),
+        "step_seconds": label.window.step_seconds,
+    }
+
+
+def facts(served: Served) -> dict[str, Any]:
+    """Return everything about a release but its values."""
+    release, label = served.release, served.release.label
+    lonlat, cell_metres = _on_earth(release.grid)
+    return {
+        **_heading(served),
+        "units": "kWh",
+        "axes": _axes(release.grid, release.window),
+        "crs": release.grid.crs,
+        "lonlat": lonlat,
+        "cell_metres": cell_metres,
+        "scale": _scale(release),
+        "total": asdict(release.query()),
+        "about_the_truth": release.about_the_truth,
+        "error_bars": wording.error_bars(
+            corrected=label.correction is not None, about_the_truth=release.about_the_truth
+        ),
+        "privacy": _privacy(label),
+        "label_in_words": [{"heading": heading, "lines": lines} for heading, lines in describe(label)],
+        "label": label.model_dump(mode="json"),
+        "cite": cite(label),
+        "downloads": downloads(served),
+    }
+
+
+def period(window: Window, first: int, last: int) -> dict[str, Any]:
+    """Return a run of steps, with its instants."""
+    start, end = (iso(window.start + step * window.step) for step in (first, last))
+    return {"first": first, "last": last, "start": start, "end": end}
+
+
+def iso(instant: datetime) -> str:
+    """Return an instant in UTC.
+
+    >>> iso(datetime(2013, 2, 4, tzinfo=UTC))
+    '2013-02-04T00:00:00Z'
+    """
+    return instant.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def _heading(served: Served) -> dict[str, Any]:
+    label = served.release.label
+    return {
+        "id": served.id,
+        "title": label.heading,
+        "publisher": label.publisher,
+        "published": label.published.isoformat(),
+        "private": label.private,
+    }
+
+
+def _axes(grid: Grid, window: Window) -> dict[str, Any]:
+    unit = _unit(grid)
+    return {
+        "x": {"start": grid.x0, "end": grid.x1, "size": grid.nx, "unit": unit},
+        "y": {"start": grid.y0, "end": grid.y1, "size": grid.ny, "unit": unit},
+        "time": {
+            "start": iso(window.start),
+            "end": iso(window.end),
+            "step_seconds": round(window.step.total_seconds()),
+            "steps": window.steps,
+        },
+    }
+
+
+def _unit(grid: Grid) -> str:
+    if grid.crs == "local":
+        return ""
+    from pyproj import CRS
+
+    return str(CRS.from_user_input(grid.crs).axis_info[0].unit_name)
+
+
+def _on_earth(grid: Grid) -> tuple[list[list[float]] | None, list[float] | None]:
+    """Return the corners in longitude and latitude, and the size of the cell in the middle in metres."""
+    if grid.crs == "local":
+        return None, None
+    from pyproj import Geod, Transformer
+
+    transform = Transformer.from_crs(grid.crs, "EPSG:4326", always_xy=True).transform
+    corners = [(grid.x0, grid.y0), (grid.x1, grid.y0), (grid.x1, grid.y1), (grid.x0, grid.y1)]
+    x, y = (grid.x0 + grid.x1) / 2, (grid.y0 + grid.y1) / 2
+    half_width, half_height = grid.cell_width / 2, grid.cell_height / 2
+    geod = Geod(ellps="WGS84")
+    sides = (((x - half_width, y), (x + half_width, y)), ((x, y - half_height), (x, y + half_height)))
+    metres = [geod.inv(*transform(*start), *transform(*end))[2] for start, end in sides]
+    places = [list(transform(*corner)) for corner in corners]
+    if not np.isfinite([*np.ravel(places), *metres]).all():
+        return None, None
+    return places, metres
+
+
+def _scale(release: Release) -> dict[str, float]:
+    """Return how high cells go in a step: over steps spread through the window, so that a long one opens at once."""
+    steps = release.window.steps
+    starts = np.unique(np.linspace(0, steps - 1, SAMPLED_STEPS).astype(int))
+    values = np.stack([release.cells(int(start), int(start) + 1).value for start in starts])
+    return {"top": float(np.quantile(values, TOP)), "most": float(values.max())}
+
+
+def _privacy(label: Label) -> dict[str, Any]:
+    privacy = label.privacy
+    return {
+        "epsilon": privacy.epsilon,
+        "epsilon_accounted": privacy.epsilon_accounted,
+        "unit": privacy.unit,
+        "neighbours": privacy.neighbours,
+        "promise": wording.promise(privacy.epsilon) if label.private else wording.NOT_PRIVATE_WHY,
+        "attack": wording.attack(privacy.attacker_true_positive_rate) if label.private else None,
+        "warnings": warnings(label) if label.private else [wording.NOT_PRIVATE_WHY],
+        "not_covered": list(label.not_covered),
+    }

@@ -1,0 +1,108 @@
+"""Mistakes and failures, told in a sentence and never with a traceback."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Sequence
+from typing import Any
+
+from fastapi import FastAPI, Request, Response
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+
+from gridveil.errors import GridveilError, InputError
+from gridveil.serve.models import Refusal
+
+LOG = logging.getLogger("gridveil.serve")
+LONGEST = 300  # letters of a sentence, which may repeat what was asked
+UNREADABLE = "This release cannot be read any more: its file was changed or damaged. Whoever runs the server can help."
+FAILED = "The server failed to answer this. Whoever runs it finds out more in its log."
+BUSY = "The server is busy with other large questions; ask again in a few seconds."
+UNKNOWN = "There is no release of this id; /api/releases lists those there are."
+
+BAD, MISSING, LARGE, UNPROCESSABLE, FAULT, OVERLOADED = 400, 404, 413, 422, 500, 503
+
+RESPONSES: dict[int | str, dict[str, Any]] = {
+    MISSING: {"model": Refusal, "description": "There is no release of this id"},
+    LARGE: {"model": Refusal, "description": "The body is too large"},
+    UNPROCESSABLE: {"model": Refusal, "description": "A mistake in the question, and what to do about it"},
+    OVERLOADED: {"model": Refusal, "description": "Too busy, or the release's file is damaged"},
+}
+
+
+class NotModifiedError(Exception):
+    """The asker has the answer already."""
+
+
+class BusyError(Exception):
+    """Too many large questions at once."""
+
+
+def refusal(status: int, sentence: str, **headers: str) -> Response:
+    """Return a refusal. JSON in ASCII: a sentence may repeat any letters that were sent."""
+    short = sentence if len(sentence) <= LONGEST else f"{sentence[:LONGEST]}..."
+    names = {name.replace("_", "-"): value for name, value in headers.items()}
+    return Response(json.dumps({"detail": short}), status, names, "application/json")
+
+
+def install(app: FastAPI) -> None:
+    """Teach an app to refuse in sentences."""
+    handlers: dict[type[Exception], Any] = {
+        RequestValidationError: lambda _, error: refusal(UNPROCESSABLE, sentence(error.errors())),
+        GridveilError: _gridveil,
+        HTTPException: _http,
+        NotModifiedError: lambda _, __: Response(status_code=304),
+        BusyError: lambda _, __: refusal(OVERLOADED, BUSY, Retry_After="5"),
+        Exception: lambda _, __: refusal(FAULT, FAILED),
+    }
+    for kind, handler in handlers.items():
+        app.add_exception_handler(kind, _async(handler))
+
+
+def _async(handler: Any) -> Any:  # noqa: ANN401 - Starlette's handlers take any exception
+    """Return a handler that is not sent to a thread."""
+
+    async def handle(request: Request, error: Exception) -> Response:
+        response: Response = handler(request, error)
+        return response
+
+    return handle
+
+
+def _gridveil(_: Request, error: GridveilError) -> Response:
+    if isinstance(error, InputError):
+        LOG.error("%s", error)  # it names the file, which is nobody else's business
+        return refusal(OVERLOADED, UNREADABLE)
+    return refusal(UNPROCESSABLE, str(error))
+
+
+def _http(_: Request, error: HTTPException) -> Response:
+    if error.status_code == BAD:  # FastAPI's answer to a body that it cannot make sense of
+        return refusal(UNPROCESSABLE, "The body is not JSON that can be read.")
+    known = {
+        MISSING: "There is nothing at this address.",
+        405: "This can be read (GET), or asked by POST where the API says so.",
+    }
+    headers = {name.replace("-", "_"): value for name, value in (error.headers or {}).items()}
+    return refusal(
+        error.status_code,
+        known.get(error.status_code, str(error.detail)) if error.detail != UNKNOWN else UNKNOWN,
+        **headers,
+    )
+
+
+def sentence(faults: Sequence[Any]) -> str:
+    """Return what is wrong with a request, from the first fault that was found.
+
+    >>> sentence([{"loc": ("query", "count"), "msg": "Input should be a valid integer", "type": "int_parsing"}])
+    'count: input should be a valid integer.'
+    >>> sentence([{"loc": ("query", "tme"), "msg": "Extra inputs are not permitted", "type": "extra_forbidden"}])
+    'tme: there is no such parameter.'
+    """
+    fault = faults[0]
+    if fault["type"] == "json_invalid":
+        return "The body is not JSON."
+    where = ".".join(str(part) for part in fault["loc"][1:]) or "The body"
+    said = "there is no such parameter" if fault["type"] == "extra_forbidden" else str(fault["msg"])
+    return f"{where[:60]}: {said[:1].lower()}{said[1:]}."

@@ -1,0 +1,219 @@
+"""What a request may ask for: a region and a period, as parameters of an address or as a body."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from gridveil.cube import Grid, Window
+from gridveil.errors import UsageError
+from gridveil.release.area import Area
+from gridveil.release.times import index_range, step_range
+
+Steps = tuple[int, int]
+
+MOST_VERTICES = 10_000
+MOST_RANGES = 100_000
+MOST_HIGHEST = 1_000
+FEW, SOME, MOST_POLYGON = 60, 100, 40_000  # letters of a parameter
+LARGEST_INDEX = 2**31 - 1
+RANGE = re.compile(r"([0-9]{1,10})(?::([0-9]{1,10}))?")
+
+CELLS = "Cells A:B without B, counted from 0 in the south-west; one number is one cell"
+TIME = "Steps A:B without B, or FROM/TO in UTC at which steps begin or end; left out: all"
+
+Index = Annotated[int, Field(ge=0, le=LARGEST_INDEX)]
+Cells = tuple[Index, Index]
+Finite = Annotated[float, Field(allow_inf_nan=False)]
+Instant = Annotated[str, Field(max_length=FEW)]
+Every = Annotated[
+    int | None, Field(ge=1, le=LARGEST_INDEX, description="Steps summed into a point; left out: at most 2,000 points")
+]
+Zone = Annotated[str, Field(max_length=FEW, description="Whose clock: an IANA name", examples=["Europe/London"])]
+Form = Literal["json", "float32"]
+
+
+class AskedPeriod(BaseModel):
+    """A period in an address."""
+
+    model_config = ConfigDict(extra="forbid")
+    time: str | None = Field(None, max_length=SOME, description=TIME, examples=["0:24"])
+
+    def steps(self, window: Window) -> Steps:
+        """Return the steps asked for."""
+        if self.time is None:
+            return 0, window.steps
+        start, slash, end = self.time.partition("/")
+        if slash:
+            return step_range((start, end), window)
+        return step_range(_numbers("time", self.time, "0:24, or FROM/TO, e.g. 2013-02-04T00/2013-02-05T00"), window)
+
+
+class AskedArea(BaseModel):
+    """A region in an address: x and y, or bbox, or polygon; what is left out is all."""
+
+    model_config = ConfigDict(extra="forbid")
+    x: str | None = Field(None, max_length=FEW, description=f"{CELLS}, west to east", examples=["0:10"])
+    y: str | None = Field(None, max_length=FEW, description=f"{CELLS}, south to north", examples=["0:10"])
+    bbox: str | None = Field(
+        None, max_length=SOME, description="west,south,east,north in the grid's own coordinates; cells in part count so"
+    )
+    polygon: str | None = Field(
+        None, max_length=MOST_POLYGON, description="GeoJSON; longitude and latitude where the grid has them"
+    )
+
+    def area(self, grid: Grid) -> Area:
+        """Return the area asked for."""
+        cells = {
+            axis: _numbers(axis, text, "0:10") for axis, text in (("x", self.x), ("y", self.y)) if text is not None
+        }
+        return _area(grid, cells, None if self.bbox is None else _corners(self.bbox), _geojson(self.polygon))
+
+
+class AskedRegion(AskedArea, AskedPeriod):
+    """A region and a period in an address."""
+
+
+class AskedSeries(AskedRegion):
+    """A region, a period, and how fine."""
+
+    every: Every = None
+
+
+class AskedProfile(AskedArea):
+    """A region, and by whose clock."""
+
+    timezone: Zone = "UTC"
+
+
+class GivenArea(BaseModel):
+    """A region in a body: x and y, or bbox, or polygon; what is left out is all."""
+
+    model_config = ConfigDict(extra="forbid")
+    x: Cells | None = Field(None, description="First cell and the one after the last, west to east", examples=[[0, 10]])
+    y: Cells | None = Field(
+        None, description="First cell and the one after the last, south to north", examples=[[0, 10]]
+    )
+    bbox: tuple[Finite, Finite, Finite, Finite] | None = Field(None, description="West, south, east, north")
+    polygon: dict[str, Any] | None = Field(
+        None, description="GeoJSON Polygon, MultiPolygon or Feature; longitude and latitude where the grid has them"
+    )
+
+    def area(self, grid: Grid) -> Area:
+        """Return the area asked for."""
+        cells = {axis: asked for axis, asked in (("x", self.x), ("y", self.y)) if asked is not None}
+        return _area(grid, cells, self.bbox, self.polygon)
+
+
+class GivenRegion(GivenArea):
+    """A region and a period in a body."""
+
+    time: Cells | tuple[Instant, Instant] | None = Field(
+        None, description="Two steps, or two instants in UTC at which steps begin or end", examples=[[0, 24]]
+    )
+
+    def steps(self, window: Window) -> Steps:
+        """Return the steps asked for."""
+        return step_range(self.time, window)
+
+
+class GivenSeries(GivenRegion):
+    """A region, a period, and how fine."""
+
+    every: Every = None
+
+
+class GivenProfile(GivenArea):
+    """A region, and by whose clock."""
+
+    timezone: Zone = "UTC"
+
+
+class AskedSlice(AskedPeriod):
+    """A period, and in which form."""
+
+    format: Form = "json"
+
+
+class AskedHighest(AskedPeriod):
+    """A period, and how many cells."""
+
+    count: int = Field(10, ge=1, le=MOST_HIGHEST, description="How many cells")
+
+
+class GivenRanges(BaseModel):
+    """Many ranges."""
+
+    model_config = ConfigDict(extra="forbid")
+    ranges: list[tuple[Index, Index, Index, Index, Index, Index]] = Field(
+        min_length=1,
+        max_length=MOST_RANGES,
+        description="Rows x0, x1, y0, y1, t0, t1; ends are not included",
+        examples=[[[0, 10, 0, 10, 0, 24], [0, 1, 0, 1, 0, 1]]],
+    )
+
+
+def _area(
+    grid: Grid,
+    cells: dict[str, tuple[int, int]],
+    bbox: tuple[float, float, float, float] | None,
+    polygon: dict[str, Any] | None,
+) -> Area:
+    if bool(cells) + (bbox is not None) + (polygon is not None) > 1:
+        msg = "give a region by x and y, or by bbox, or by polygon: one of these"
+        raise UsageError(msg)
+    if bbox is not None:
+        return Area.rectangle(grid, *bbox)
+    if polygon is not None:
+        _check_vertices(polygon)
+        return Area.polygon(grid, polygon)
+    x, y = (index_range(axis, cells.get(axis), size) for axis, size in (("x", grid.nx), ("y", grid.ny)))
+    return Area.box(grid, x, y)
+
+
+def _numbers(axis: str, text: str, example: str) -> tuple[int, int]:
+    found = RANGE.fullmatch(text)
+    if found is None:
+        msg = f"{axis} is not understood; write {axis}={example}"
+        raise UsageError(msg)
+    first = int(found[1])
+    return first, first + 1 if found[2] is None else int(found[2])
+
+
+def _corners(text: str) -> tuple[float, float, float, float]:
+    try:
+        west, south, east, north = map(float, text.split(","))
+    except ValueError as error:
+        msg = "bbox is not understood; write bbox=west,south,east,north"
+        raise UsageError(msg) from error
+    return west, south, east, north
+
+
+def _geojson(text: str | None) -> dict[str, Any] | None:
+    if text is None:
+        return None
+    try:
+        geometry = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        msg = "polygon is not JSON; write a GeoJSON Polygon or MultiPolygon"
+        raise UsageError(msg) from error
+    if not isinstance(geometry, dict):
+        msg = "polygon is not a GeoJSON object; write a Polygon or MultiPolygon"
+        raise UsageError(msg)
+    return geometry
+
+
+def _check_vertices(geometry: dict[str, Any]) -> None:
+    """Refuse a polygon with more points than its share of each cell is worth."""
+    todo: list[Any] = [geometry]
+    points = 0
+    while todo:
+        item = todo.pop()
+        points += isinstance(item, list)
+        if points > MOST_VERTICES:
+            msg = f"a polygon may have {MOST_VERTICES:,} points; simplify it"
+            raise UsageError(msg)
+        todo.extend(item.values() if isinstance(item, dict) else item if isinstance(item, list) else ())

@@ -1,0 +1,46 @@
+"""`gridveil export`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from time import monotonic
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from gridveil.release.export import Progress
+
+SOON = 2.0
+"""Seconds after which a bar is shown."""
+
+
+def run(
+    release: Annotated[Path, typer.Argument(help="The folder of a release")],
+    to: Annotated[str, typer.Option(help="parquet, csv, geojson, geoparquet, zarr or xlsx")],
+    out: Annotated[Path, typer.Option(help="A new file; for zarr a new folder")],
+) -> None:
+    """Write a release with its error bars as a table or a map that other programs open. See docs/exports.md."""
+    from gridveil.cli import show
+    from gridveil.release.export import export
+    from gridveil.release.open import open_release
+    from gridveil.release.wording import NOT_PRIVATE_WHY
+
+    opened = open_release(release)
+    with show.bars() as tell:
+        written = export(opened, out, to, _late(tell))
+    for path in written:
+        show.out.print(f"Wrote {path}")
+    if not opened.label.private:
+        show.out.print(NOT_PRIVATE_WHY)
+
+
+def _late(tell: Progress) -> Progress:
+    """Return progress that is told only of what takes a while."""
+    begun = monotonic()
+
+    def told(stage: str, done: float) -> None:
+        if monotonic() - begun > SOON:
+            tell(stage, done)
+
+    return told

@@ -1,0 +1,60 @@
+"""CSV: the long table as text. Readers of operators' files choke on comments, so the label is in a file beside it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pyarrow as pa
+from pyarrow import csv
+
+from gridveil.folder import new_file
+from gridveil.release.export.about import remarks
+from gridveil.release.export.slabs import PUBLIC, Progress, slabs
+from gridveil.release.export.table import LongTable
+from gridveil.release.files import LABEL, dump_label
+from gridveil.release.open import Release
+
+
+def beside(path: Path) -> Path:
+    """Return where the label of a CSV file is.
+
+    >>> beside(Path("town.csv")).name
+    'town.csv.label.yaml'
+    """
+    return path.with_name(f"{path.name}.{LABEL}")
+
+
+def write(release: Release, path: Path, progress: Progress) -> list[Path]:
+    """Write the table and, before it gets its name, the label beside it."""
+    table = LongTable(release)
+    with new_file(path) as aside, new_file(beside(path)) as label:
+        label.write_text(_label(release, path.name, table.columns), encoding="utf-8")
+        with aside.open("wb") as file:
+            for slab in slabs(release, progress):
+                csv.write_csv(
+                    _plain(table.of(slab)), file, csv.WriteOptions(include_header=slab.first == 0, quoting_style="none")
+                )
+        for file_aside in (aside, label):
+            file_aside.chmod(PUBLIC)
+    return [path, beside(path)]
+
+
+def _plain(rows: pa.Table) -> pa.Table:
+    """Return the rows with instants as ISO texts, and dictionaries written out."""
+    columns = {name: rows[name].combine_chunks() for name in rows.column_names}
+    starts = columns["interval_start"]
+    texts = [f"{start:%Y-%m-%dT%H:%M:%SZ}" for start in starts.dictionary.to_pylist()]
+    columns["interval_start"] = pa.DictionaryArray.from_arrays(starts.indices, pa.array(texts))
+    return pa.table(
+        {
+            name: column.dictionary_decode() if isinstance(column, pa.DictionaryArray) else column
+            for name, column in columns.items()
+        }
+    )
+
+
+def _label(release: Release, name: str, columns: dict[str, str]) -> str:
+    """Return the label as in the release, with what must be known about the table as comments on top."""
+    meaning = [f"{column}: {what}" for column, what in columns.items()]
+    comments = [f"The privacy label of {name}, and how to read it.", *remarks(release), "Columns:", *meaning]
+    return "".join(f"# {' '.join(line.split())}\n" for line in comments) + dump_label(release.label)

@@ -1,0 +1,99 @@
+"""An Excel workbook: the long table, the privacy label, and how to read both."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, time
+from pathlib import Path
+from typing import Any
+
+from gridveil.folder import new_file
+from gridveil.release.export.about import remarks
+from gridveil.release.export.slabs import PUBLIC, Progress, slabs
+from gridveil.release.export.table import MEASURES, LongTable
+from gridveil.release.label import Label, describe
+from gridveil.release.open import Release
+
+LONGEST_TEXT = 32_767  # in a cell
+WIDTHS = {"area_id": 12, "x": 6, "y": 6, "interval_start": 17, "standard_error_kwh": 20, "warning": 28}
+OPTIONS = {"constant_memory": True, "strings_to_formulas": False, "strings_to_urls": False}
+
+
+def write(release: Release, path: Path, progress: Progress) -> list[Path]:
+    """Write three sheets, row by row. The same release gives the same bytes."""
+    import xlsxwriter
+
+    table = LongTable(release)
+    published = datetime.combine(release.label.published, time.min, UTC).replace(tzinfo=None)
+    with new_file(path) as aside:
+        with xlsxwriter.Workbook(aside, OPTIONS) as book:
+            book.set_properties({"title": release.label.heading, "created": published})
+            _write_table(book, release, table, progress)
+            _write_label(book, release.label)
+            _write_words(book, release, table)
+        aside.chmod(PUBLIC)
+    return [path]
+
+
+def _write_table(book: Any, release: Release, table: LongTable, progress: Progress) -> None:  # noqa: ANN401 - xlsxwriter has no types
+    bold, energy = book.add_format({"bold": True}), book.add_format({"num_format": "0.000"})
+    moment = book.add_format({"num_format": "yyyy-mm-dd hh:mm"})
+    sheet = book.add_worksheet("consumption")
+    sheet.freeze_panes(1, 0)
+    for number, name in enumerate(table.columns):
+        form = moment if name == "interval_start" else energy if name in MEASURES else None
+        sheet.set_column(number, number, WIDTHS.get(name, 11), form)
+        sheet.write_string(0, number, name, bold)
+    for slab in slabs(release, progress):
+        rows = table.of(slab)
+        columns = [rows[name].to_pylist() for name in table.columns]
+        # Excel knows no time zones: UTC, without saying so in every cell.
+        place = list(table.columns).index("interval_start")
+        columns[place] = [start.replace(tzinfo=None) for start in columns[place]]
+        for row, cells in enumerate(zip(*columns, strict=True), start=1 + slab.first * release.grid.cells):
+            sheet.write_row(row, 0, cells)
+    sheet.autofilter(0, 0, release.window.steps * release.grid.cells, len(table.columns) - 1)
+
+
+def _write_label(book: Any, label: Label) -> None:  # noqa: ANN401 - as above
+    """Write every field of the label in a row of its own."""
+    sheet = book.add_worksheet("label")
+    sheet.set_column(0, 0, 40)
+    sheet.set_column(1, 1, 110)
+    for row, (name, value) in enumerate([("field", "value"), *_fields(label.model_dump(mode="json"))]):
+        sheet.write_string(row, 0, name)
+        if isinstance(value, str):
+            sheet.write_string(row, 1, value[:LONGEST_TEXT])
+        else:
+            sheet.write(row, 1, value)
+
+
+def _fields(value: Any, name: str = "") -> list[tuple[str, Any]]:  # noqa: ANN401 - a label is plain data of any kind
+    """Return the leaves of nested data with their paths.
+
+    >>> _fields({"privacy": {"epsilon": 3.0}, "bounds": [{"steps": 120}]})
+    [('privacy.epsilon', 3.0), ('bounds.0.steps', 120)]
+    """
+    if not isinstance(value, dict | list):
+        return [(name, value)]
+    items = value.items() if isinstance(value, dict) else enumerate(value)
+    return [leaf for key, item in items for leaf in _fields(item, f"{name}.{key}" if name else str(key))]
+
+
+def _write_words(book: Any, release: Release, table: LongTable) -> None:  # noqa: ANN401 - as above
+    """Write what the columns mean, how to read error bars, and the label in plain words."""
+    sheet = book.add_worksheet("read me")
+    bold, wrapped = book.add_format({"bold": True}), book.add_format({"text_wrap": True, "valign": "top"})
+    sheet.set_column(0, 0, 24)
+    sheet.set_column(1, 1, 110)
+    sections = [
+        ("About", [("", line) for line in remarks(release)]),
+        ("Columns of 'consumption'", list(table.columns.items())),
+        *((section.heading, [("", line) for line in section.lines]) for section in describe(release.label)),
+    ]
+    row = 0
+    for heading, lines in sections:
+        sheet.write_string(row, 0, heading, bold)
+        for below, (name, text) in enumerate(lines, start=1):
+            sheet.write_string(row + below, 0, name)
+            sheet.write_string(row + below, 1, text[:LONGEST_TEXT], wrapped)
+        row += len(lines) + 2

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import AsyncIterator, Iterable, Mapping
+from contextlib import asynccontextmanager
 
 from fastapi import FastAPI, HTTPException, Request, Response
 from starlette.middleware.gzip import GZipMiddleware
@@ -35,6 +36,7 @@ def create_app(releases: Mapping[str, Release], hosts: Iterable[str] = ()) -> Fa
         openapi_url="/api/openapi.json",
         docs_url=None,  # FastAPI's pages of documentation load their scripts from elsewhere
         redoc_url=None,
+        lifespan=_lifespan,
     )
     app.state.served = {name: Served(name, release) for name, release in releases.items()}
     app.state.slices = Slices(Cache(CACHED_BYTES))
@@ -48,6 +50,13 @@ def create_app(releases: Mapping[str, Release], hosts: Iterable[str] = ()) -> Fa
     app.add_middleware(GZipMiddleware, minimum_size=1000, compresslevel=4)
     app.add_middleware(Guard, hosts=hosts)
     return app
+
+
+@asynccontextmanager
+async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
+    """Leave no files behind."""
+    yield
+    app.state.downloads.close()
 
 
 async def _page_file(request: Request, name: str = "index.html") -> Response:

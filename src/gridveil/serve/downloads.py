@@ -30,11 +30,18 @@ class File:
 
 
 class Downloads:
-    """The files that were made so far; they are gone when the server is."""
+    """The files that were made so far, in a folder that is there until it is closed."""
 
     def __init__(self) -> None:
-        self._folder = TemporaryDirectory(prefix="gridveil-")
+        self._folder: TemporaryDirectory[str] | None = None
         self._lock = Lock()
+
+    def close(self) -> None:
+        """Remove what was made."""
+        with self._lock:
+            if self._folder is not None:
+                self._folder.cleanup()
+                self._folder = None
 
     def get(self, served: Served, form: Format) -> File:
         """Return a file, made now if need be; by one at a time."""
@@ -44,6 +51,7 @@ class Downloads:
         if why is not None:
             raise UsageError(why)
         with self._lock:
+            self._folder = self._folder or TemporaryDirectory(prefix="gridveil-")
             path = Path(self._folder.name) / file_name(served, form)
             if not path.exists():
                 _make(served, path, form)

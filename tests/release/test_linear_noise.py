@@ -193,7 +193,7 @@ def test_batches_do_not_mix_queries_up(monkeypatch: pytest.MonkeyPatch) -> None:
     factors, ranges = Factors.of(MODELS["all"], STORED), random_ranges(200)
     whole = factors.errors_of(ranges)
     monkeypatch.setattr("gridveil.release.linear_noise.BATCH_NUMBERS", 500)
-    monkeypatch.setattr("gridveil.release.linear_noise.TOGETHER", 3)
+    monkeypatch.setattr("gridveil.release.heavy.TOGETHER", 3)
     np.testing.assert_allclose(factors.errors_of(ranges), whole, rtol=1e-9)
 
 

@@ -5,6 +5,7 @@ Arrays have the file's axes (time, y, x) and kWh. An axis of size 1 means that n
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Protocol, TypeVar
@@ -14,6 +15,8 @@ from numpy.typing import NDArray
 
 from gridveil.errors import UsageError
 from gridveil.estimate import Floats, NoisyParts, Replicates
+from gridveil.release.area_errors import AreaErrors, Bars, SpreadArea, around
+from gridveil.release.area_parts import PartsArea
 from gridveil.release.intervals import Weights, errors_of, t_quantile
 from gridveil.release.prefix import box_sums, prefix_sums
 
@@ -32,8 +35,14 @@ class ErrorModel(Protocol):
     def cell_errors(self, steps: slice, shape: Shape) -> Floats:
         """Return the standard error of every cell in some steps; `shape` is the whole cube's."""
 
-    def bars(self, ranges: NDArray[np.int64], values: Floats) -> tuple[Floats, Floats, Floats]:
+    def bars(self, ranges: NDArray[np.int64], values: Floats) -> Bars:
         """Return standard error and both ends of the 95 % interval of range queries (x0, x1, y0, y1, t0, t1)."""
+
+    def of_area(self, weights: Floats) -> AreaErrors:
+        """Return the errors of an area: the share of each cell (y, x) that is in it, 0 to 1."""
+
+    def of_cells(self, start: int, stop: int, values: Floats) -> Bars:
+        """Return the bars of every single cell over one period, as arrays (y, x) like the values."""
 
 
 class Symmetric:
@@ -43,10 +52,13 @@ class Symmetric:
         """Return standard error and half-width of the 95 % interval of each range query."""
         raise NotImplementedError
 
-    def bars(self, ranges: NDArray[np.int64], values: Floats) -> tuple[Floats, Floats, Floats]:
+    def bars(self, ranges: NDArray[np.int64], values: Floats) -> Bars:
         """Return standard error and both ends of the 95 % interval of each range query."""
-        error, width = self.errors_of(ranges)
-        return error, values - width, values + width
+        return around(values, *self.errors_of(ranges))
+
+    def of_cells(self, start: int, stop: int, values: Floats) -> Bars:
+        """Return the bars of every single cell over one period."""
+        return cells_by_bars(self.bars, start, stop, values)
 
 
 @dataclass(frozen=True)
@@ -90,6 +102,10 @@ class Parts(Symmetric):
         return errors_of(
             self._weights((slice(t0, t1), slice(y0, y1), slice(x0, x1))) for x0, x1, y0, y1, t0, t1 in ranges.tolist()
         )
+
+    def of_area(self, weights: Floats) -> PartsArea:
+        """Return the noise of an area, weights (y, x)."""
+        return PartsArea(self.labels, self.scales, self.shares, weights)
 
     def _weights(self, box: Box) -> Weights:
         """Return the distinct weights `a_i` of the parts a box touches, and how many parts have each."""
@@ -147,6 +163,10 @@ class Spread(Symmetric):
         """Prefix sums over y, x and over time, replicates last."""
         return prefix_sums(self.space.transpose(1, 2, 0), axes=(0, 1)), prefix_sums(self.time.T, axes=(0,))
 
+    def of_area(self, weights: Floats) -> SpreadArea:
+        """Return the spread of an area, weights (y, x)."""
+        return SpreadArea(np.tensordot(self.space, weights, axes=2), self._sums[1])
+
     def errors_of(self, ranges: NDArray[np.int64]) -> tuple[Floats, Floats]:
         """Return standard deviation over replicates, and that times Student's t quantile, of each range query."""
         space, time = self._sums
@@ -178,3 +198,11 @@ def smallest(array: NDArray[Number], shape: Shape) -> NDArray[Number]:
 def cut(array: NDArray[Number], box: Box) -> NDArray[Number]:
     """Return the part of an array inside a box; axes of size 1 stay."""
     return array[tuple(side if n > 1 else slice(None) for side, n in zip(box, array.shape, strict=True))]
+
+
+def cells_by_bars(bars: Callable[[NDArray[np.int64], Floats], Bars], start: int, stop: int, values: Floats) -> Bars:
+    """Return the bars of every single cell over one period, one range query each."""
+    y, x = np.indices(values.shape).reshape(2, -1)
+    period = np.broadcast_to([[start, stop]], (values.size, 2))
+    error, low, high = bars(np.column_stack([x, x + 1, y, y + 1, period]), values.ravel())
+    return error.reshape(values.shape), low.reshape(values.shape), high.reshape(values.shape)

@@ -7,7 +7,6 @@ exact interval needs only its few heavy weights and two power sums of all others
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -17,20 +16,12 @@ from numpy.typing import NDArray
 
 from gridveil.errors import UsageError
 from gridveil.estimate import Floats, LinearNoise
+from gridveil.release.area_factors import FactorsArea
 from gridveil.release.error_model import WH_PER_KWH, Shape, Symmetric
-from gridveil.release.intervals import EXPANDED_KURTOSIS, exact_widths, expansion
+from gridveil.release.heavy import normalised, widths_of_products
 from gridveil.release.prefix import box_sums, prefix_sums
 
 BATCH_NUMBERS = 2**19
-TOGETHER = 128
-
-# Weights with at least this share of the variance, so 256 at most, enter the interval one by one. All others enter as n
-# equal weights with their second and fourth power sum. Of p_2 = sum_j a_j^2 = 1 that leaves p_6 wrong by at most
-# HEAVY^2 / 4 (a variance of numbers below HEAVY), and the width by about 0.36 times that, 1.4e-6 of it: the change of
-# the Cornish-Fisher quantile, and less where a few weights rule. The tests look for worse.
-HEAVY = 1 / 256
-LIGHTEST = 1e-6  # lighter ones are as good as normal, and more of them would cost digits
-NOTHING = 1e-12  # rounding, not noise
 
 
 @dataclass(frozen=True)
@@ -89,71 +80,19 @@ class Factors(Symmetric):
             if prefix is None:
                 equal = equal * (sides[:, 1] - sides[:, 0])
                 continue
-            norms, squares = _normalised(box_sums(prefix, sides))
+            norms, squares = normalised(box_sums(prefix, sides))
             error = error * norms
             fourth = fourth * (squares**2).sum(axis=1)
             sixth = sixth * (squares**3).sum(axis=1)
             tables.append(squares)
         error = error * np.sqrt(equal)
-        fourth, sixth = fourth / equal, sixth / equal**2
-        widths = expansion(3 * fourth, 30 * sixth)
-        # The heaviest first, so that tables put together are of like size.
-        order = np.argsort(-fourth, kind="stable")
-        order = order[(3 * fourth[order] > EXPANDED_KURTOSIS) & np.isfinite(error[order])]
-        for first in range(0, len(order), TOGETHER):
-            some = order[first : first + TOGETHER]
-            weights, counts = representatives([squares[some] for squares in tables], equal[some], fourth[some])
-            widths[some] = exact_widths(weights, counts) / math.sqrt(2)
-        return error, error * widths
+        return error, error * widths_of_products(tables, equal, fourth / equal, sixth / equal**2)
 
-
-def representatives(tables: list[Floats], equal: Floats, fourth: Floats) -> tuple[Floats, Floats]:
-    """Return few weights, and how many there are of each, for the noise of some queries (rows).
-
-    The squared weights are the products of one number from each table, whose rows sum to 1, divided by `equal`, and
-    each occurs `equal` times. `fourth` is the sum of their squares. Heavy weights are returned as they are, and one
-    weight for all others.
-
-    >>> weights, counts = representatives([np.array([[0.98, 0.0199, 0.0001]])], np.array([2.0]), np.array([0.48039801]))
-    >>> np.round(weights**2, 5).tolist(), np.round(counts).tolist()
-    ([[0.00995, 0.49, 5e-05]], [[2.0, 2.0, 2.0]])
-    """
-    least = HEAVY * equal
-    peaks = [squares.max(axis=1) for squares in tables]
-    heavy = np.ones((len(equal), 1))
-    for place, squares in enumerate(tables):
-        later = np.prod([np.ones(len(equal)), *peaks[place + 1 :]], axis=0)
-        ahead = _heaviest(squares, later * heavy.max(axis=1, initial=0.0), least)
-        products = (heavy[:, :, None] * ahead[:, None, :]).reshape(len(equal), -1)
-        heavy = _heaviest(products, later, least)
-    light = _light(1 - heavy.sum(axis=1), fourth - (heavy**2).sum(axis=1) / equal)
-    weights = np.sqrt(np.hstack([heavy / equal[:, None], light[0][:, None]]))
-    return weights, np.hstack([np.where(heavy > 0, equal[:, None], 0.0), light[1][:, None]])
-
-
-def _light(second: Floats, fourth: Floats) -> tuple[Floats, Floats]:
-    """Return the square, and the number, of equal weights with these power sums, as far as weights can be that light.
-
-    There is at least one, whatever rounding made of the sums.
-    """
-    something = np.maximum(second, NOTHING)
-    square = np.minimum(np.clip(fourth / something, LIGHTEST, HEAVY), something)
-    return np.where(second > NOTHING, square, 0.0), np.where(second > NOTHING, something / square, 0.0)
-
-
-def _heaviest(squares: Floats, times: Floats, least: Floats) -> Floats:
-    """Return the numbers of each row that reach its least when multiplied, with zeros to fill up."""
-    kept = np.where(squares * times[:, None] >= least[:, None], squares, 0.0)
-    most = int(np.count_nonzero(kept, axis=1).max(initial=0))
-    return np.partition(kept, -most, axis=1)[:, -most:] if most else kept[:, :0]
-
-
-def _normalised(sums: Floats) -> tuple[Floats, Floats]:
-    """Return the norm of each row, and its squares with the sum 1; all zeros stay zeros."""
-    peak = np.abs(sums).max(axis=1)
-    squares = (sums / np.where(peak > 0, peak, 1.0)[:, None]) ** 2
-    total = squares.sum(axis=1)
-    return peak * np.sqrt(total), squares / np.where(total > 0, total, 1.0)[:, None]
+    def of_area(self, weights: Floats) -> FactorsArea:
+        """Return the noise of an area, weights (y, x)."""
+        side = weights if self.y is None else self.y.T @ weights
+        space = side if self.x is None else side @ self.x
+        return FactorsArea(self.scale, space.ravel(), self.time)
 
 
 def _checked(factor: NDArray[Any], length: int) -> Floats:

@@ -18,9 +18,11 @@ from numpy.typing import NDArray
 
 from gridveil.errors import UsageError
 from gridveil.estimate import Behaviour, Floats, Ints, Posterior
+from gridveil.release.area_draws import DrawsArea
+from gridveil.release.area_errors import Bars
 from gridveil.release.behaviour import half_variances, variances
-from gridveil.release.error_model import FEWEST_REPLICATES, WH_PER_KWH, Shape
-from gridveil.release.mixture import ends, points, scores
+from gridveil.release.error_model import FEWEST_REPLICATES, WH_PER_KWH, Shape, cells_by_bars
+from gridveil.release.likely import NOTHING, Likely, held
 from gridveil.release.prefix import prefix_sums
 
 Stored32 = NDArray[np.float32]
@@ -28,15 +30,7 @@ Stored32 = NDArray[np.float32]
 MOST_NUMBERS = 2**23  # in the draws of space: 200 draws up to 200 x 200 cells, 128 on 256 x 256
 FEWEST_DRAWS = 32
 KEPT_BITS = 12  # of the 23 that a float32 has after the comma: draws are no exact numbers, and they compress
-NOTHING = 1e-3  # kWh; prefix sums of nothing are not exactly 0
-LONELY = 1.3  # a household strays further, relative to its use, the less it uses; Behaviour is of the average kWh
 BATCH_NUMBERS = 2**20
-
-# Where nearly all draws say that nothing is there, what would be there is one household: lognormal, with a standard
-# deviation of its logarithm of 0.8, so that its 97.5 % quantile is so many times its mean square over mean.
-ONE_HOUSEHOLD = 1.8
-SURELY_THERE = 4.0  # standard deviations of the draws' energy away from nothing
-ENOUGH = 20  # draws with something in them
 
 
 @dataclass(frozen=True)
@@ -98,47 +92,49 @@ class Draws:
             cells, time = self.space[:, inside].astype(np.float64), self.time[:, region, steps].astype(np.float64)
             mean = time.T @ cells / count
             spread = (time.T**2 @ cells**2 - count * mean**2) / (count - 1)
-            elsewhere = 1 - cells / self._whole[:, None]
-            squares = cells * elsewhere * np.minimum(self.size[:, None], LONELY * cells)
-            own = np.outer(self._single[region, steps], squares.mean(axis=0))
+            squares = cells.T * self.likely.squares(cells.T)
+            own = np.outer(self._single[region, steps], squares.mean(axis=1))
             result[:, inside] = np.sqrt(np.maximum(spread, 0.0) + own)
         return result
 
-    def bars(self, ranges: NDArray[np.int64], values: Floats) -> tuple[Floats, Floats, Floats]:
+    def bars(self, ranges: NDArray[np.int64], values: Floats) -> Bars:
         """Return standard error, lower and upper end of each range query's 95 % interval, values inside."""
-        most = max(1, BATCH_NUMBERS // (self._scores.size + 8 * self.time.shape[1] * len(self.size)))
+        most = max(1, BATCH_NUMBERS // (self.likely.scores.size + 8 * self.time.shape[1] * len(self.size)))
         batches = np.array_split(ranges, -(-len(ranges) // most)) if len(ranges) else [ranges]
         error, low, high = (np.concatenate(column) for column in zip(*map(self._bars, batches), strict=True))
-        return error, np.minimum(low, np.maximum(values, 0.0)), np.maximum(high, values)
+        return held((error, low, high), values)
 
-    def _bars(self, ranges: NDArray[np.int64]) -> tuple[Floats, Floats, Floats]:
+    def _bars(self, ranges: NDArray[np.int64]) -> Bars:
         space, time = self._space_of(ranges), self._time_of(ranges[:, 4:])
-        mean = (space * time).sum(axis=1)
-        there = space.sum(axis=1)
-        shares = time.mean(axis=2)
-        own = variances(self._half, ranges[:, 4:], shares)
-        # The squares of the box are shared out among its regions as its energy is.
-        elsewhere = np.maximum(1 - there / self._whole, 0.0)
-        variance = np.minimum(self.size, LONELY * there) * elsewhere * np.einsum("qkr,qk->qr", space, own)
-        error = np.sqrt(mean.var(axis=1, ddof=1) + variance.mean(axis=1))
-        full = there > NOTHING
-        low, high = ends(points(mean, variance, self._scores), 1 - full.mean(axis=1), len(self.size))
-        # Land where nobody lives is a case of its own, which smooth draws hardly ever hit.
-        low = np.where(there.mean(axis=1) < SURELY_THERE * there.std(axis=1), 0.0, low)
-        if not full.all():
-            several = np.minimum(full.sum(axis=1) / ENOUGH, 1.0)
-            one = self.size.mean() * ONE_HOUSEHOLD * (shares.mean(axis=1) + 2 * np.sqrt(own.mean(axis=1)))
-            high = np.where(several < 1, several * high + (1 - several) * one, high)
-        return error, low, high
+        return self.likely.bars(space, time, variances(self._half, ranges[:, 4:], time.mean(axis=2)))
+
+    def of_area(self, weights: Floats) -> DrawsArea:
+        """Return the errors of an area, weights (y, x)."""
+        inside = np.nonzero(weights)
+        touched, number = np.unique(self.region[inside], return_inverse=True)
+        space = np.zeros((max(1, len(touched)), len(self.size)))
+        for place in range(len(touched)):
+            y, x = (index[number == place] for index in inside)
+            space[place] = self.space[:, y, x].astype(np.float64) @ weights[y, x]
+        regions = touched if len(touched) else np.zeros(1, int)  # where there is nothing, any profile will do
+        return DrawsArea(
+            self.likely,
+            space,
+            self._time_sums[:, regions],
+            float(weights.max()),
+            self._half,
+            (self.behaviour, self.hours),
+        )
+
+    def of_cells(self, start: int, stop: int, values: Floats) -> Bars:
+        """Return the bars of every single cell over one period."""
+        return cells_by_bars(self.bars, start, stop, values)
 
     @cached_property
-    def _scores(self) -> Floats:
-        return scores(len(self.size))
-
-    @cached_property
-    def _whole(self) -> Floats:
-        """The energy of the map (draw,). Its profile was measured: what strays in one part is missed in the rest."""
-        return np.asarray(np.maximum(self.space.sum(axis=(1, 2), dtype=np.float64), NOTHING))
+    def likely(self) -> Likely:
+        """What all queries share. The map's profile was measured: what strays in one part is missed in the rest."""
+        whole = self.space.sum(axis=(1, 2), dtype=np.float64)
+        return Likely(self.size, np.asarray(np.maximum(whole, NOTHING)))
 
     @cached_property
     def _half(self) -> Floats:

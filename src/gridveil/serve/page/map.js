@@ -1,2 +1,203 @@
-/** Stub. */
-export function mount() {}
+/** The map: asks for the slice of the shown time, draws it, and says what is below the pointer. */
+
+import {isUncertain, marks, palette, position} from './colour.js';
+import {frame, toWorld} from './frame.js';
+import {hatch, hatching, paint, pictures} from './paint.js';
+import {amount, duration, figure, interval, number} from './words.js';
+
+const dark = matchMedia('(prefers-color-scheme: dark)');
+
+/** What the map shows beside the state; pick, overlay and save read and change it, then call redraw. */
+export const view = {
+  element: null, canvas: null, frame: null, slice: null, layers: null,
+  /** A rectangle {x, y} or a line {corners} that is being drawn. */
+  draft: null,
+  /** The cell below the pointer or the keyboard's cursor. */
+  cell: null,
+  /** Shapes of the user's own files: {kind, cells, ring}. */
+  shapes: [],
+  redraw() {},
+};
+
+/** The page's colours, as canvases need them. */
+export function theme() {
+  const style = getComputedStyle(document.documentElement);
+  const names = ['paper', 'ink', 'quiet', 'line', 'edge', 'card', 'released', 'other'];
+  return Object.fromEntries(names.map((name) => [name, style.getPropertyValue(`--${name}`).trim()]));
+}
+
+/** The areas to outline: A and, where two different ones are compared, B. */
+export function areas({area, other}, colours) {
+  const two = other?.area && JSON.stringify(other.area) !== JSON.stringify(area);
+  const a = area && {area, name: two ? 'A' : '', colour: colours.released};
+  const b = two && {area: other.area, name: 'B', colour: colours.other, dash: [9, 4]};
+  return [b, a].filter(Boolean);
+}
+
+/** Everything `paint` needs of the present view, in a frame and at a density of its own (a picture's, say). */
+export function scene(store, at, ratio) {
+  const {slice, shapes} = view;
+  const {colours, uncertain} = pictures(slice, store.release.scale.top, palette(dark.matches));
+  const hatched = hatching(uncertain, at, ratio);
+  return {frame: at, layers: {colours, hatched}, areas: areas(store.get(), theme()), shapes, draft: null, cell: null};
+}
+
+/** What the slice says of one cell: an answer as the server gives it. */
+export function reading({value, error, low, high, nx}, [x, y]) {
+  const at = y * nx + x;
+  return {value: value[at], standard_error: error[at], low: low[at], high: high[at]};
+}
+
+/** Lines about a cell, the most important first. */
+export function describe(store, cell) {
+  const facts = store.release;
+  const answer = reading(view.slice, cell);
+  const steps = view.slice.time[1] - view.slice.time[0];
+  const average = Object.fromEntries(Object.entries(answer).map(([name, kwh]) => [name, kwh / steps]));
+  const {values, unit} = coordinates(facts, cell);
+  const {value, unit: energy} = figure(average);
+  return {
+    amount: amount(answer),
+    interval: interval(answer),
+    doubt: isUncertain(answer.value, answer.low, answer.high) ? 'The interval is wider than the value.' : '',
+    average: steps > 1 ? `${value} ${energy} per ${duration(facts.axes.time.step_seconds)} on average` : '',
+    where: `Cell x ${cell[0]}, y ${cell[1]}${facts.lonlat ? ` (${values.join(unit + ', ')}${unit})` : ''}`,
+  };
+}
+
+function coordinates(facts, [x, y]) {
+  const [east, north] = toWorld(facts, [x + 0.5, y + 0.5]);
+  return {values: [number(north, 4), number(east, 4)], unit: '°'};
+}
+
+const line = (name, text, tag = 'span') => Object.assign(document.createElement(tag), {className: name, textContent: text});
+
+/** Show the tooltip beside a cell, on the side where there is room; or hide it. */
+export function tip(store, cell) {
+  const element = view.element.querySelector('.tip');
+  element.hidden = !cell || !view.slice;
+  if (element.hidden) return;
+  const said = describe(store, cell);
+  const lines = [line('', said.amount, 'b'), line('', said.interval), line('', said.doubt), line('quiet', said.average), line('quiet', said.where)];
+  element.replaceChildren(...lines.filter(({textContent}) => textContent));
+  const [x, y] = view.frame.pixel([cell[0] + 0.5, cell[1] + 0.5]);
+  const beside = x + 16 + element.offsetWidth <= view.frame.width ? x + 16 : x - 16 - element.offsetWidth;
+  const left = Math.min(Math.max(beside, 0), Math.max(view.frame.width - element.offsetWidth, 0));
+  const above = y - element.offsetHeight - 14;
+  element.style.transform = `translate(${left}px, ${above > 0 ? above : y + 18}px)`;
+}
+
+/** Say it to a screen reader. */
+export function say(sentence) {
+  view.element.querySelector('[aria-live]').textContent = sentence;
+}
+
+function legend(element, facts) {
+  const {top} = facts.scale;
+  const bar = Object.assign(document.createElement('canvas'), {width: 256, height: 1});
+  const pixels = palette(dark.matches).flatMap((colour) => [...colour, 255]);
+  bar.getContext('2d').putImageData(new ImageData(new Uint8ClampedArray(pixels), 256, 1), 0, 0);
+  const row = line('marks', '', 'div');
+  const decimals = Math.max(0, 1 - Math.floor(Math.log10(top)));
+  for (const value of marks(top)) {
+    const share = position(value, top);
+    const last = value === top;
+    const text = last ? `${number(value, Math.max(decimals, 0))} kWh or more` : String(Number(value.toPrecision(2)));
+    const mark = line('', text);
+    mark.style.left = `${100 * share}%`;
+    mark.style.transform = last ? 'translateX(-100%)' : share ? 'translateX(-50%)' : '';
+    row.append(mark);
+  }
+  const ratio = devicePixelRatio;
+  const swatch = Object.assign(document.createElement('canvas'), {width: 30 * ratio, height: 20 * ratio});
+  const ctx = swatch.getContext('2d');
+  ctx.fillStyle = `rgb(${palette(dark.matches)[90].join(' ')})`;
+  ctx.fillRect(0, 0, swatch.width, swatch.height);
+  ctx.fillStyle = ctx.createPattern(hatch(ratio), 'repeat');
+  ctx.fillRect(0, 0, swatch.width, swatch.height);
+  for (const each of [bar, swatch]) each.setAttribute('aria-hidden', 'true');
+  const hatched = line('hatched', '', 'div');
+  hatched.append(swatch, line('', 'hatched: the interval is wider than the value'));
+  const per = duration(facts.axes.time.step_seconds);
+  element.replaceChildren(line('', `Average use of a cell per ${per}`), hatched, bar, row);
+}
+
+export function mount(element, store, api) {
+  const canvas = document.createElement('canvas');
+  canvas.tabIndex = 0;
+  canvas.setAttribute('role', 'application');
+  canvas.setAttribute('aria-label', 'Map of electricity use');
+  canvas.setAttribute('aria-describedby', 'map-keys');
+  const keys = line('sr', 'Arrow keys move from cell to cell. Shift and arrow keys mark a rectangle, Enter asks about it, Escape clears.', 'p');
+  keys.id = 'map-keys';
+  const live = line('sr', '', 'p');
+  live.setAttribute('aria-live', 'polite');
+  const bubble = line('tip', '', 'div');
+  bubble.hidden = true;
+  element.append(canvas, bubble, keys, live);
+  Object.assign(view, {element, canvas});
+  let due = 0;
+  let wanted = '';
+
+  function draw() {
+    due = 0;
+    const {width, height} = view.frame;
+    const ratio = devicePixelRatio;
+    canvas.width = Math.round(width * ratio);
+    canvas.height = Math.round(height * ratio);
+    canvas.style.height = `${height}px`;
+    const ctx = canvas.getContext('2d');
+    ctx.setTransform(canvas.width / width, 0, 0, canvas.height / height, 0, 0);
+    const colours = theme();
+    paint(ctx, {...view, areas: areas(store.get(), colours)}, colours);
+  }
+
+  view.redraw = () => {
+    if (!due && view.frame) due = requestAnimationFrame(draw);
+  };
+
+  function layer() {
+    if (!view.slice || !view.frame) return;
+    const {colours, uncertain} = pictures(view.slice, store.release.scale.top, palette(dark.matches));
+    view.layers = {colours, hatched: hatching(uncertain, view.frame, devicePixelRatio)};
+    view.redraw();
+  }
+
+  function measure() {
+    const width = element.clientWidth;
+    if (!width) return;
+    view.frame = frame(store.release, width, Math.max(240, Math.min(0.6 * innerHeight, 760)));
+    layer();
+    view.redraw();
+  }
+
+  async function show(time) {
+    wanted = String(time);
+    element.classList.add('waiting');
+    try {
+      const slice = await api.slice(time);
+      if (wanted !== String(time)) return;
+      view.slice = slice;
+      layer();
+      if (view.cell) tip(store, bubble.hidden ? null : view.cell);
+      element.dataset.time = time.join(':');
+    } catch (error) {
+      if (wanted === String(time)) say(error.message);
+    }
+    element.classList.remove('waiting');
+  }
+
+  store.subscribe((state, previous) => {
+    if (String(state.time) !== String(previous.time)) show(state.time);
+    view.redraw();
+  });
+  dark.addEventListener('change', () => {
+    legend(document.getElementById('legend'), store.release);
+    layer();
+  });
+  new ResizeObserver(measure).observe(element);
+  addEventListener('resize', measure);
+  legend(document.getElementById('legend'), store.release);
+  measure();
+  show(store.get().time);
+}

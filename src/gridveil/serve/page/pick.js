@@ -1,2 +1,213 @@
-/** Stub. */
-export function mount() {}
+/** Marking an area: by pointer or by keyboard, a rectangle of cells or a polygon. */
+
+import {say, tip, view, describe} from './map.js';
+import {toCells, toWorld} from './frame.js';
+import {MOST_CORNERS} from './state.js';
+import {place} from './words.js';
+
+const CLOSE = 12;
+const ICONS = {rectangle: 'M2 4h12v8H2z', polygon: 'M8 1.5 14.5 6 12 14H4L1.5 6z'};
+const HINTS = {
+  rectangle: 'Drag on the map to mark an area',
+  polygon: 'Click the corners; a double click or Enter closes it',
+  none: 'Tap a cell to read it',
+};
+
+/** The cell at a point given in cells, or null outside the grid. */
+export function cellAt([x, y], {nx, ny}) {
+  const cell = [Math.floor(x), Math.floor(y)];
+  return cell[0] >= 0 && cell[0] < nx && cell[1] >= 0 && cell[1] < ny ? cell : null;
+}
+
+/** The nearest cell of the grid. */
+export const nearest = ([x, y], {nx, ny}) =>
+  [[x, nx], [y, ny]].map(([at, size]) => Math.min(Math.max(Math.floor(at), 0), size - 1));
+
+/** The rectangle between two cells, both included. */
+export const between = (one, other) => ({
+  x: [Math.min(one[0], other[0]), Math.max(one[0], other[0]) + 1],
+  y: [Math.min(one[1], other[1]), Math.max(one[1], other[1]) + 1],
+});
+
+/** The cell next to one, by an arrow key; the map's edge holds. */
+export function step([x, y], key, {nx, ny}) {
+  const [dx, dy] = {ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1]}[key];
+  return nearest([x + dx, y + dy], {nx, ny});
+}
+
+/** Whether a point lies inside a ring (even-odd rule). */
+export function inside([x, y], ring) {
+  let within = false;
+  ring.forEach(([xi, yi], n) => {
+    const [xj, yj] = ring.at(n - 1);
+    if (yi > y !== yj > y && x < ((xj - xi) * (y - yi)) / (yj - yi) + xi) within = !within;
+  });
+  return within;
+}
+
+function button(name, icon, press) {
+  const made = document.createElement('button');
+  made.type = 'button';
+  if (icon) {
+    const svg = document.createElementNS('http://www.w3.org/2000/svg', 'svg');
+    const path = document.createElementNS('http://www.w3.org/2000/svg', 'path');
+    svg.setAttribute('viewBox', '0 0 16 16');
+    svg.setAttribute('aria-hidden', 'true');
+    path.setAttribute('d', icon);
+    svg.append(path);
+    made.append(svg);
+  }
+  made.append(name);
+  made.addEventListener('click', press);
+  return made;
+}
+
+export function mount(element, store) {
+  const {canvas} = view;
+  const touch = matchMedia('(pointer: coarse)').matches;
+  const hint = document.getElementById('where-hint');
+  let mode = touch ? null : 'rectangle';
+  let start = null;
+  let anchor = null;
+  let dragged = false;
+
+  const modes = ['rectangle', 'polygon'].map((name) => button(name === 'rectangle' ? 'Rectangle' : 'Polygon', ICONS[name], () => choose(touch && mode === name ? null : name)));
+  const finish = button('Close polygon', null, close);
+  const clear = button('Clear', null, () => {
+    cancel();
+    store.set({area: null});
+  });
+  element.append(...modes, finish, clear);
+
+  function choose(name) {
+    mode = name;
+    cancel();
+  }
+
+  function refresh() {
+    modes.forEach((each, n) => each.setAttribute('aria-pressed', String(mode === ['rectangle', 'polygon'][n])));
+    finish.hidden = !(view.draft?.corners?.length > 2);
+    clear.disabled = !store.get().area && !view.draft;
+    view.element.classList.toggle('marking', mode !== null);
+    hint.textContent = touch && mode === 'rectangle' ? 'Drag on the map; scroll beside it' : HINTS[mode ?? 'none'];
+    view.redraw();
+  }
+
+  function cancel() {
+    start = anchor = view.draft = null;
+    refresh();
+  }
+
+  /** Set the area; a finger gets the page's scrolling back. */
+  function settle(area) {
+    if (touch) mode = null;
+    cancel();
+    store.set({area});
+    say(`Marked: ${place(area)}.`);
+  }
+
+  const pixels = (event) => [event.offsetX, event.offsetY];
+  const points = (event) => view.frame.point(pixels(event));
+
+  function look(cell) {
+    view.cell = cell;
+    tip(store, cell);
+    view.redraw();
+  }
+
+  /** A click: the user's own border below it, or else the cell. */
+  function click(event) {
+    const at = points(event);
+    const cell = cellAt(at, view.frame);
+    const border = view.shapes.findLast(({kind, cells}) => kind === 'polygon' && inside(at, cells));
+    if (border) settle({polygon: border.ring});
+    else if (cell && mode === 'rectangle') settle(between(cell, cell));
+    else look(cell);
+  }
+
+  function corner(event) {
+    const {facts, pixel, point} = view.frame;
+    const corners = view.draft?.corners.slice(0, -1) ?? [];
+    const here = pixels(event);
+    const first = corners.length && pixel(toCells(facts, corners[0]));
+    if (corners.length > 2 && Math.hypot(here[0] - first[0], here[1] - first[1]) < CLOSE) return close();
+    if (corners.length >= MOST_CORNERS) return undefined;
+    const world = toWorld(facts, point(here));
+    view.draft = {corners: [...corners, world, world]};
+    return refresh();
+  }
+
+  /** Close the polygon; a double click has set its last corner twice. */
+  function close() {
+    const corners = (view.draft?.corners ?? []).slice(0, -1);
+    const ring = corners.filter((each, n) => !n || String(each) !== String(corners[n - 1]));
+    if (ring.length > 2) settle({polygon: ring});
+    canvas.focus({preventScroll: true});
+  }
+
+  canvas.addEventListener('pointerdown', (event) => {
+    dragged = false;
+    if (event.button || !view.frame || (event.pointerType === 'touch' && !mode)) return;
+    if (mode === 'polygon') return;
+    start = {cell: nearest(points(event), view.frame), at: pixels(event), moved: false};
+    canvas.setPointerCapture(event.pointerId);
+  });
+  canvas.addEventListener('pointermove', (event) => {
+    if (!view.frame) return;
+    const at = points(event);
+    if (start) {
+      const [x, y] = pixels(event);
+      start.moved ||= Math.hypot(x - start.at[0], y - start.at[1]) > 4;
+      if (start.moved) view.draft = between(start.cell, nearest(at, view.frame));
+    } else if (view.draft?.corners) {
+      view.draft.corners.splice(-1, 1, toWorld(view.frame.facts, at));
+    }
+    look(start?.moved ? null : cellAt(at, view.frame));
+  });
+  canvas.addEventListener('pointerup', () => {
+    dragged = Boolean(start?.moved);
+    if (dragged) settle(view.draft);
+    start = null;
+  });
+  canvas.addEventListener('pointercancel', () => {
+    if (start) cancel();
+  });
+  canvas.addEventListener('click', (event) => {
+    if (!view.frame || dragged) return;
+    if (mode !== 'polygon') click(event);
+    else if (event.detail === 1) corner(event);
+  });
+  canvas.addEventListener('dblclick', () => mode === 'polygon' && close());
+  canvas.addEventListener('pointerleave', (event) => event.pointerType !== 'touch' && document.activeElement !== canvas && look(null));
+  canvas.addEventListener('blur', () => look(null));
+
+  canvas.addEventListener('keydown', (event) => {
+    if (!view.slice) return;
+    const {frame} = view;
+    const here = view.cell ?? nearest([frame.nx / 2, frame.ny / 2], frame);
+    if (event.key.startsWith('Arrow')) {
+      const next = view.cell ? step(here, event.key, frame) : here;
+      anchor = event.shiftKey ? (anchor ?? here) : null;
+      if (!view.draft?.corners) view.draft = anchor && between(anchor, next);
+      look(next);
+      const said = describe(store, next);
+      say(anchor ? `${place(view.draft)}. Enter asks about them.` : `${said.where}: ${said.amount}, ${said.interval}. ${said.doubt}`);
+      refresh();
+    } else if (event.key === 'Enter') {
+      if (mode === 'polygon' && view.draft?.corners) close();
+      else settle(view.draft ?? between(here, here));
+    } else if (event.key === ' ' && mode === 'polygon') {
+      const world = toWorld(frame.facts, [here[0] + 0.5, here[1] + 0.5]);
+      view.draft = {corners: [...(view.draft?.corners.slice(0, -1) ?? []), world, world]};
+      refresh();
+    } else if (event.key === 'Escape') {
+      if (view.draft) cancel();
+      else store.set({area: null});
+      say(store.get().area ? '' : 'The whole map.');
+    } else return;
+    event.preventDefault();
+  });
+
+  store.subscribe(refresh);
+  refresh();
+}

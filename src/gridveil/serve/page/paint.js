@@ -1,0 +1,196 @@
+/** Draws the map on a canvas: cells, hatching, coordinates, scale bar, overlays and what is marked. */
+
+import {colourise} from './colour.js';
+import {roundLength, ticks, toCells, toWorld} from './frame.js';
+import {number} from './words.js';
+
+const FONT = 'system-ui, -apple-system, "Segoe UI", Roboto, sans-serif';
+
+function canvas(width, height) {
+  const made = document.createElement('canvas');
+  [made.width, made.height] = [width, height];
+  return made;
+}
+
+/** Diagonal lines, dark beside light, so that they show on every colour. */
+export function hatch(ratio) {
+  const size = Math.round(6 * ratio);
+  const tile = canvas(size, size);
+  const ctx = tile.getContext('2d');
+  for (const [shift, colour] of [[0, 'rgb(20 20 30 / 42%)'], [0.18, 'rgb(255 255 255 / 50%)']]) {
+    ctx.strokeStyle = colour;
+    ctx.lineWidth = ratio;
+    ctx.beginPath();
+    for (const at of [-1, 0, 1]) {
+      ctx.moveTo((at + shift - 0.1) * size, 1.1 * size);
+      ctx.lineTo((at + shift + 1.1) * size, -0.1 * size);
+    }
+    ctx.stroke();
+  }
+  return tile;
+}
+
+/** A slice as two small pictures, one pixel a cell: colours, and where it is uncertain. */
+export function pictures(slice, top, colours) {
+  const {nx, ny, time} = slice;
+  const made = colourise(slice, time[1] - time[0], top, colours);
+  return Object.fromEntries(Object.entries(made).map(([name, pixels]) => {
+    const picture = canvas(nx, ny);
+    picture.getContext('2d').putImageData(new ImageData(pixels, nx, ny), 0, 0);
+    return [name, picture];
+  }));
+}
+
+/** The hatching of all uncertain cells as one layer. */
+export function hatching(uncertain, {box}, ratio) {
+  const layer = canvas(Math.round(box.w * ratio), Math.round(box.h * ratio));
+  const ctx = layer.getContext('2d');
+  ctx.imageSmoothingEnabled = false;
+  ctx.drawImage(uncertain, 0, 0, layer.width, layer.height);
+  ctx.globalCompositeOperation = 'source-in';
+  ctx.fillStyle = ctx.createPattern(hatch(ratio), 'repeat');
+  ctx.fillRect(0, 0, layer.width, layer.height);
+  return layer;
+}
+
+function coordinates(ctx, {facts, box, pixel, nx, ny}, theme) {
+  const corner = (x, y) => toWorld(facts, [x, y]);
+  const unit = facts.lonlat ? '°' : '';
+  ctx.fillStyle = theme.quiet;
+  ctx.strokeStyle = theme.line;
+  ctx.lineWidth = 1;
+  ctx.font = `11px ${FONT}`;
+  const sides = [
+    {from: corner(0, 0)[0], to: corner(nx, 0)[0], room: box.w / 90, at: (share) => pixel([share * nx, 0]), across: true},
+    {from: corner(0, 0)[1], to: corner(0, ny)[1], room: box.h / 70, at: (share) => pixel([0, share * ny]), across: false},
+  ];
+  for (const {from, to, room, at, across} of sides) {
+    const {values, decimals} = ticks(from, to, Math.max(room, 2));
+    for (const value of values) {
+      const [px, py] = at((value - from) / (to - from));
+      const text = number(value, decimals) + unit;
+      ctx.beginPath();
+      ctx.moveTo(px, py);
+      ctx.lineTo(across ? px : px - 4, across ? py + 4 : py);
+      ctx.stroke();
+      ctx.textAlign = across ? 'center' : 'right';
+      ctx.textBaseline = across ? 'top' : 'middle';
+      ctx.fillText(text, across ? px : px - 7, across ? py + 7 : py);
+    }
+  }
+}
+
+function scaleBar(ctx, {facts, box, nx}, theme) {
+  if (!facts.cell_metres) return;
+  const metres = nx * facts.cell_metres[0];
+  const length = roundLength(metres * 0.25);
+  const w = (length / metres) * box.w;
+  const text = length >= 1000 ? `${number(length / 1000)} km` : `${number(length)} m`;
+  const [x, y] = [box.x + box.w - w - 18, box.y + box.h - 32];
+  ctx.globalAlpha = 0.86;
+  ctx.fillStyle = theme.card;
+  ctx.beginPath();
+  ctx.roundRect(x - 8, y - 1, w + 16, 25, 5);
+  ctx.fill();
+  ctx.globalAlpha = 1;
+  ctx.fillStyle = ctx.strokeStyle = theme.ink;
+  ctx.lineWidth = 1.5;
+  ctx.beginPath();
+  ctx.moveTo(x, y + 14);
+  ctx.lineTo(x, y + 18);
+  ctx.lineTo(x + w, y + 18);
+  ctx.lineTo(x + w, y + 14);
+  ctx.stroke();
+  ctx.font = `11px ${FONT}`;
+  ctx.textAlign = 'center';
+  ctx.textBaseline = 'top';
+  ctx.fillText(text, x + w / 2, y + 3);
+}
+
+/** Stroke a path twice: a casing of the page's colour below, so that the line shows on every cell. */
+function cased(ctx, path, colour, width, theme, dash = []) {
+  ctx.lineJoin = 'round';
+  ctx.setLineDash([]);
+  ctx.strokeStyle = theme.card;
+  ctx.lineWidth = width + 2.5;
+  ctx.stroke(path);
+  ctx.setLineDash(dash);
+  ctx.strokeStyle = colour;
+  ctx.lineWidth = width;
+  ctx.stroke(path);
+  ctx.setLineDash([]);
+}
+
+function lines(points, closed) {
+  const path = new Path2D();
+  points.forEach(([x, y], n) => (n ? path.lineTo(x, y) : path.moveTo(x, y)));
+  if (closed) path.closePath();
+  return path;
+}
+
+/** The outline of an area in pixels. */
+export function outline(area, {facts, pixel}) {
+  if (area.polygon) return area.polygon.map((corner) => pixel(toCells(facts, corner)));
+  const [[x0, x1], [y0, y1]] = [area.x, area.y];
+  return [[x0, y0], [x1, y0], [x1, y1], [x0, y1]].map(pixel);
+}
+
+function marked(ctx, frame, {area, name, colour, dash}, theme) {
+  const points = outline(area, frame);
+  cased(ctx, lines(points, true), colour, 2.5, theme, dash);
+  if (!name) return;
+  const x = Math.min(...points.map(([px]) => px));
+  const y = Math.min(...points.map(([, py]) => py));
+  ctx.fillStyle = colour;
+  ctx.beginPath();
+  ctx.roundRect(x - 1, y - 1, 19, 19, 4);
+  ctx.fill();
+  ctx.fillStyle = theme.card;
+  ctx.font = `700 12px ${FONT}`;
+  ctx.textAlign = 'center';
+  ctx.textBaseline = 'middle';
+  ctx.fillText(name, x + 8.5, y + 9);
+}
+
+function overlays(ctx, frame, shapes, theme) {
+  for (const {kind, cells} of shapes) {
+    const pixels = cells.map(frame.pixel);
+    if (kind === 'point') {
+      const [[x, y]] = pixels;
+      const dot = new Path2D();
+      dot.arc(x, y, 3.2, 0, 7);
+      cased(ctx, dot, theme.ink, 1.5, theme);
+      ctx.fillStyle = theme.card;
+      ctx.fill(dot);
+    } else cased(ctx, lines(pixels, kind === 'polygon'), theme.ink, 1.2, theme);
+  }
+}
+
+/**
+ * Draw everything.
+ * parts: {frame, layers: {colours, hatched}|null, areas: [{area, name, colour, dash}], shapes, draft, cell}
+ */
+export function paint(ctx, {frame, layers, areas, shapes, draft, cell}, theme) {
+  const {box, pixel, facts} = frame;
+  if (layers) {
+    ctx.imageSmoothingEnabled = false;
+    ctx.drawImage(layers.colours, box.x, box.y, box.w, box.h);
+    ctx.drawImage(layers.hatched, box.x, box.y, box.w, box.h);
+  }
+  ctx.strokeStyle = theme.edge;
+  ctx.lineWidth = 1;
+  ctx.strokeRect(box.x - 0.5, box.y - 0.5, box.w + 1, box.h + 1);
+  coordinates(ctx, frame, theme);
+  ctx.save();
+  ctx.beginPath();
+  ctx.rect(box.x - 2, box.y - 2, box.w + 4, box.h + 4);
+  ctx.clip();
+  overlays(ctx, frame, shapes, theme);
+  for (const each of areas) marked(ctx, frame, each, theme);
+  if (draft?.corners) {
+    cased(ctx, lines(draft.corners.map((corner) => pixel(toCells(facts, corner))), false), theme.released, 2, theme, [5, 4]);
+  } else if (draft) marked(ctx, frame, {area: draft, colour: theme.released, dash: [5, 4]}, theme);
+  if (cell) cased(ctx, lines(outline({x: [cell[0], cell[0] + 1], y: [cell[1], cell[1] + 1]}, frame), true), theme.ink, 1.5, theme);
+  ctx.restore();
+  scaleBar(ctx, frame, theme);
+}

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -11,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from gridveil.cube import Grid, Window
 from gridveil.errors import UsageError
 from gridveil.estimate import Floats
+from gridveil.release.area import Area, Range
 from gridveil.release.error_model import ErrorModel
 from gridveil.release.files import LABEL, VALUES, load_label
 from gridveil.release.label import Label
@@ -19,7 +22,8 @@ from gridveil.release.prefix import StoredPrefix, box_sums
 from gridveil.release.read import Content, read_content, reading
 from gridveil.release.times import Instant, index_range, step_range
 
-Range = tuple[int, int]
+Plane = NDArray[np.float32]
+NOT_FINITE = "it has numbers that are not finite"
 
 
 @dataclass(frozen=True)
@@ -40,6 +44,16 @@ class Answers:
     standard_error: Floats
     low: Floats
     high: Floats
+
+
+@dataclass(frozen=True)
+class Cells:
+    """An answer for every cell, as maps (y, x); index 0 is in the south-west."""
+
+    value: Plane
+    standard_error: Plane
+    low: Plane
+    high: Plane
 
 
 class Release:
@@ -70,19 +84,59 @@ class Release:
         x: Range | None = None,
         y: Range | None = None,
         time: Range | tuple[Instant, Instant] | None = None,
+        area: Area | Mapping[str, Any] | None = None,
     ) -> Answer:
         """Return the consumption of the cells `x`, `y` over the steps `time`; what is left out is all.
 
         `time` is a range of steps, or two instants at which steps begin or end (datetimes or ISO texts; UTC unless
-        they say otherwise).
+        they say otherwise). `area`, instead of `x` and `y`, is a GeoJSON polygon (see `Area.polygon`) or any `Area`.
         """
-        ranges = [
-            *index_range("x", x, self.grid.nx),
-            *index_range("y", y, self.grid.ny),
-            *step_range(time, self.window),
-        ]
-        answers = self.answers_of(np.array([ranges]))
-        return Answer(*(float(part[0]) for part in (answers.value, answers.standard_error, answers.low, answers.high)))
+        steps = step_range(time, self.window)
+        if area is None:
+            across, up = index_range("x", x, self.grid.nx), index_range("y", y, self.grid.ny)
+            return _first(self.answers_of([[*across, *up, *steps]]))
+        if x is not None or y is not None:
+            msg = "give an area, or ranges x and y, not both"
+            raise UsageError(msg)
+        return _first(self.over(area if isinstance(area, Area) else Area.polygon(self.grid, area), [steps]))
+
+    def over(self, area: Area, periods: ArrayLike) -> Answers:
+        """Return the consumption of an area over many periods, with error bars; rows are first step and end."""
+        table = self._checked_periods(periods)
+        weights = self._checked_weights(area)
+        with reading(self._path):
+            edges, places = np.unique(table, return_inverse=True)
+            sums = self._prefix.weighted(weights, edges)[places.reshape(table.shape)]
+            value = sums[:, 1] - sums[:, 0]
+            return _answers(value, *self._errors.of_area(weights).over(table, value))
+
+    def at(self, area: Area, schedules: ArrayLike) -> Answers:
+        """Return the consumption of an area in weighted sums of steps, with error bars; a row has one weight a step.
+
+        The steps need not be adjacent: the average of all Mondays' first hours, say.
+        """
+        table = self._checked_schedules(schedules)
+        weights = self._checked_weights(area)
+        with reading(self._path):
+            # By parts, as in space: a schedule's sum needs only the edges at which it changes.
+            changes = -np.diff(table, axis=1, prepend=0.0, append=0.0)
+            edges = np.flatnonzero(changes.any(axis=0))
+            value = changes[:, edges] @ self._prefix.weighted(weights, edges)
+            return _answers(value, *self._errors.of_area(weights).at(table, value))
+
+    def cells(self, start: int, stop: int) -> Cells:
+        """Return the consumption of every cell over the steps from `start` to before `stop`, with error bars."""
+        start, stop = index_range("time", (start, stop), self.window.steps)
+        with reading(self._path):
+            if stop == start + 1:
+                value = self._values[start].astype(np.float64)
+            else:
+                sums = self._prefix.plane(stop) - self._prefix.plane(start)
+                value = np.diff(np.diff(sums, axis=0), axis=1)
+            parts = (value, *self._errors.of_cells(start, stop, value))
+            if not all(np.isfinite(part).all() for part in parts):
+                raise ValueError(NOT_FINITE)
+        return Cells(*(part.astype(np.float32) for part in parts))
 
     def values_of(self, ranges: ArrayLike) -> Floats:
         """Return the consumption of many ranges, kWh; columns are x0, x1, y0, y1, t0, t1."""
@@ -94,11 +148,7 @@ class Release:
         """Return the consumption of many ranges with error bars; columns as in `values_of`."""
         value = self.values_of(ranges)
         with reading(self._path):
-            error, low, high = self._errors.bars(self._checked(ranges), value)
-            if not np.isfinite([value, error, low, high]).all():
-                msg = "it has numbers that are not finite"
-                raise ValueError(msg)
-        return Answers(value, error, low, high)
+            return _answers(value, *self._errors.bars(self._checked(ranges), value))
 
     def _checked(self, ranges: ArrayLike) -> NDArray[np.int64]:
         table = np.asarray(ranges)
@@ -113,6 +163,43 @@ class Release:
             msg = f"range {table[row].tolist()} (row {row}) is empty or outside the cube of {ends.tolist()} (x, y, t)"
             raise UsageError(msg)
         return table.astype(np.int64)
+
+    def _checked_periods(self, periods: ArrayLike) -> NDArray[np.int64]:
+        table = np.asarray(periods)
+        if table.ndim != 2 or table.shape[1] != 2 or not np.issubdtype(table.dtype, np.integer):  # noqa: PLR2004 - a range
+            msg = f"periods of shape {table.shape} and type {table.dtype}: give integers t0, t1 in rows"
+            raise UsageError(msg)
+        bad = (table[:, 0] < 0) | (table[:, 1] > self.window.steps) | (table[:, 0] >= table[:, 1])
+        if bad.any():
+            row = int(np.flatnonzero(bad)[0])
+            msg = f"period {table[row].tolist()} (row {row}) is empty or outside the {self.window.steps} steps"
+            raise UsageError(msg)
+        return table.astype(np.int64)
+
+    def _checked_schedules(self, schedules: ArrayLike) -> Floats:
+        table = np.asarray(schedules, dtype=np.float64)
+        if table.ndim != 2 or table.shape[1] != self.window.steps or not np.isfinite(table).all():  # noqa: PLR2004 - a table
+            msg = (
+                f"schedules of shape {table.shape}: give rows of {self.window.steps} finite weights, one for each step"
+            )
+            raise UsageError(msg)
+        return table
+
+    def _checked_weights(self, area: Area) -> Floats:
+        if area.weights.shape != (self.grid.ny, self.grid.nx):
+            msg = f"an area of {area.weights.shape[::-1]} cells on a map of {self.grid.nx} x {self.grid.ny}"
+            raise UsageError(msg)
+        return area.weights
+
+
+def _answers(value: Floats, error: Floats, low: Floats, high: Floats) -> Answers:
+    if not np.isfinite([value, error, low, high]).all():
+        raise ValueError(NOT_FINITE)
+    return Answers(value, error, low, high)
+
+
+def _first(answers: Answers) -> Answer:
+    return Answer(*(float(part[0]) for part in (answers.value, answers.standard_error, answers.low, answers.high)))
 
 
 def open_release(path: Path | str) -> Release:

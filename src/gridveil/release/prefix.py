@@ -12,6 +12,8 @@ from gridveil.release.files import Stored
 
 HELD_BYTES = 256 * 2**20
 FEW_POINTS = 1000
+FEW_EDGES = 8
+FEW_ROWS = 8  # between two others that are worth reading apart
 
 
 def prefix_sums(array: Floats, axes: tuple[int, ...]) -> Floats:
@@ -41,7 +43,7 @@ def box_sums(prefix: Floats | StoredPrefix, ranges: NDArray[np.int64]) -> Floats
 
 
 class StoredPrefix:
-    """Prefix sums in a file: a few points are read from it; for many, all are held in memory if they fit."""
+    """Prefix sums (time, y, x) in a file: a few are read from it; for many, all are held in memory if they fit."""
 
     def __init__(self, dataset: Stored) -> None:
         self.dataset = dataset
@@ -50,13 +52,45 @@ class StoredPrefix:
 
     def __getitem__(self, points: tuple[NDArray[np.int64], ...]) -> Floats:
         """Return the values at points, one index array for each axis."""
-        if self._held is None and len(points[0]) > FEW_POINTS and self.dataset.nbytes <= HELD_BYTES:
-            self._held = self.dataset[()]
+        if len(points[0]) > FEW_POINTS:
+            self._hold()
         return self._read(points) if self._held is None else self._held[points]
 
+    def weighted(self, weights: Floats, edges: NDArray[np.int64]) -> Floats:
+        """Return the weighted sum of all cells (y, x) from the beginning up to each of some edges of time.
+
+        Summation by parts: the sum of `weights * values` is that of the prefix sums times the second difference of the
+        weights, which is 0 but for the outline of an area.
+        """
+        corners = np.diff(np.diff(np.pad(weights, 1), axis=0), axis=1)
+        corners[0], corners[:, 0] = 0.0, 0.0  # where prefix sums are 0
+        rows, columns = np.nonzero(corners)
+        if len(edges) > FEW_EDGES:
+            self._hold()
+        if self._held is not None:
+            return np.asarray(self._held[edges[:, None], rows, columns] @ corners[rows, columns])
+        total = np.zeros(len(edges))
+        for some in np.split(np.arange(len(rows)), np.flatnonzero(np.diff(rows) > FEW_ROWS) + 1):
+            if len(some) == 0:
+                continue
+            own, left = (rows[some[0]], rows[some[-1]] + 1), columns[some].min()
+            block = (slice(*own), slice(left, columns[some].max() + 1))
+            inner = (rows[some] - own[0], columns[some] - left)
+            factors = corners[rows[some], columns[some]]
+            total += [self.dataset[int(edge), *block][inner] @ factors for edge in edges]
+        return total
+
+    def plane(self, edge: int) -> Floats:
+        """Return the sums up to one edge of time (y_edge, x_edge)."""
+        return np.asarray((self.dataset if self._held is None else self._held)[edge])
+
+    def _hold(self) -> None:
+        if self._held is None and self.dataset.nbytes <= HELD_BYTES:
+            self._held = self.dataset[()]
+
     def _read(self, points: tuple[NDArray[np.int64], ...]) -> Floats:
-        """Read each chunk that has points once."""
-        sizes = self.dataset.chunks
+        """Read each chunk that has points once; of what has no chunks, the part of a plane with points."""
+        sizes = self.dataset.chunks or (1, *self.shape[1:])
         places = [index // size for index, size in zip(points, sizes, strict=True)]
         chunks = [-(-length // size) for length, size in zip(self.shape, sizes, strict=True)]
         numbers = np.ravel_multi_index(places, chunks)
@@ -64,7 +98,7 @@ class StoredPrefix:
         values = np.empty(len(numbers))
         starts = np.flatnonzero(np.diff(numbers[order], prepend=-1))
         for group in np.split(order, starts)[1:]:
-            corner = [int(place[group[0]]) * size for place, size in zip(places, sizes, strict=True)]
-            block = self.dataset[tuple(slice(c, c + size) for c, size in zip(corner, sizes, strict=True))]
-            values[group] = block[tuple(index[group] - c for index, c in zip(points, corner, strict=True))]
+            inner = [index[group] for index in points]
+            block = self.dataset[tuple(slice(int(index.min()), int(index.max()) + 1) for index in inner)]
+            values[group] = block[tuple(index - index.min() for index in inner)]
         return values

@@ -24,6 +24,8 @@ from gridveil.release.posterior import Draws
 MOST_CELLS = 2**34
 LARGEST_CHUNK = 2**26
 HELD_BYTES = 2**25
+CACHED_BYTES = 2**24  # of each variable's chunks: all that hold one step of 256 x 256 cells, so that the next is there
+CACHED_SLOTS = 10_007
 MOST_PARTS = 2**27
 MOST_TERMS = 64
 MOST_REPLICATE_BYTES = 2**31
@@ -52,7 +54,7 @@ def reading(path: Path) -> Iterator[None]:
 def read_content(path: Path, label: Label) -> Content:
     """Open the file and check it against its label."""
     with reading(path):
-        file = h5py.File(path, "r")
+        file = h5py.File(path, "r", rdcc_nbytes=CACHED_BYTES, rdcc_nslots=CACHED_SLOTS)
         _check_version(path, file)
         shape = (label.window.steps, label.grid.ny, label.grid.nx)
         _check_axes(file, label, shape)

@@ -1,2 +1,86 @@
-// answer: a first stub, so that main.js can import it.
-export function mount(element, store, api) {}
+/** The large number: what the marked area used in the marked period, how sure that is, and what share of the map. */
+
+import {ANSWER, averageOver, cellCount, csvButton, extent, follow, lasting, make, per, percent, sentence, shareOf, size, vague} from './panel.js';
+import {amount, figure, instant, interval, place, span, zoneName} from './words.js';
+
+const VAGUE = 'Too uncertain to say much: the interval is wider than the value.';
+const NEGATIVE = 'A value below zero is noise around little or no consumption.';
+
+/** "about 53.2 kWh per hour (95 % interval: 50.1 to 56.3 kWh)"; nothing for a single step. */
+export function average(answer, period, facts) {
+  const steps = averageOver(period, facts);
+  if (!steps) return '';
+  const mean = per(answer, (period[1] - period[0]) / steps);
+  return `On average ${amount(mean)} per ${lasting(steps, facts)} (${interval(mean)}).`;
+}
+
+/** "12.3 % of the whole map in the same period (11.8 to 12.9 % if both intervals hold)" */
+export function shareInWords(answer, map) {
+  const share = shareOf(answer, map);
+  if (!share) return 'Its share of the whole map cannot be said: the map’s own interval reaches down to zero.';
+  const {value, low, high} = percent(share);
+  return `${value} % of the whole map in the same period (${low} to ${high} % if both intervals hold).`;
+}
+
+export function mount(element, store, api) {
+  const facts = store.release;
+  const all = [0, facts.axes.time.steps];
+  let [shown, asked] = [null, null];
+
+  const what = make('p', {class: 'answer-what'});
+  const where = make('p', {class: 'quiet'});
+  const number = make('output', {id: 'answer-value', class: 'answer-value'});
+  const range = make('p', {id: 'answer-interval', class: 'answer-interval'});
+  const doubt = make('p', {class: 'doubt', hidden: true});
+  const more = make('p', {class: 'answer-more'});
+  const live = make('div', {'aria-live': 'polite', 'aria-atomic': 'true'}, what, make('p', {class: 'answer-line'}, number), range, doubt, more);
+  const keep = make('button', {type: 'button', onclick: () => {
+    const {area, period} = store.get();
+    store.set({other: {area, period}, tab: 'compare'});
+  }}, 'Compare with this');
+  const clear = make('button', {type: 'button', class: 'plain', onclick: () => store.set({area: null, period: null})}, 'Whole map, all times');
+  const buttons = make('div', {class: 'panel-foot'}, keep, clear, csvButton('the answer', `${facts.id}-answer`, rows));
+  const covers = make('details', {class: 'covers'}, make('summary', {}, 'What the interval covers'), sentence(facts.error_bars));
+  const trouble = make('div', {role: 'status'});
+  const body = make('div', {class: 'answer-body'}, live, where, buttons, covers);
+  element.replaceChildren(make('h2', {class: 'sr'}, 'The answer'), body, trouble);
+
+  function rows() {
+    const names = ['area', 'cells', 'start', 'end', ...ANSWER, 'share_of_map'];
+    const when = [shown.time.first, shown.time.last].map((step) => instant(step, facts).toISOString());
+    return [names, [[place(asked.area), shown.area.cells, ...when, shown.value, shown.standard_error, shown.low, shown.high, shown.share_of_map]]];
+  }
+
+  function show([answer, map], question) {
+    [shown, asked] = [answer, question];
+    const {area, zone} = question;
+    const period = [answer.time.first, answer.time.last];
+    body.hidden = false;
+    trouble.replaceChildren();
+    const {value, unit} = figure(answer);
+    what.replaceChildren('Consumption of ', make('b', {}, place(area)), ', ', make('b', {}, span(period, facts, zone)), ` (${zoneName(zone)})`);
+    number.replaceChildren(value, make('span', {class: 'answer-unit'}, ` ${unit}`));
+    for (const name of ['value', 'low', 'high']) number.dataset[name] = answer[name];
+    range.textContent = interval(answer);
+    const doubts = [vague(answer) && VAGUE, answer.value < 0 && NEGATIVE].filter(Boolean);
+    doubt.hidden = !doubts.length;
+    doubt.textContent = doubts.join(' ');
+    more.textContent = [area && shareInWords(answer, map), average(answer, period, facts)].filter(Boolean).join(' ');
+    more.hidden = !more.textContent;
+    where.textContent = [cellCount(answer.area.cells), size(answer.area.cells, facts), extent(area, facts)].filter(Boolean).join(' · ');
+    clear.hidden = !area && !question.period;
+  }
+
+  follow(store, element, {
+    question: ({area, period, zone}) => ({area, period, zone}),
+    ask({area, period}) {
+      const time = period ?? all;
+      return Promise.all([api.query({area, time}), area && api.query({time})]);
+    },
+    show,
+    fail(text) {
+      body.hidden = true;
+      trouble.replaceChildren(sentence(text, 'trouble'));
+    },
+  });
+}

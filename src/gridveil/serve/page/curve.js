@@ -1,2 +1,205 @@
-// curve: a first stub, so that main.js can import it.
-export function mount(element, store, api) {}
+/** An area's consumption over time with its 95 % band; dragging on it, or Shift and arrow keys, marks a period. */
+
+import {chart, pointAt, readable} from './chart.js';
+import {ANSWER, csvButton, follow, lasting, make, sentence} from './panel.js';
+import {amount, instant, interval, place, span} from './words.js';
+
+const MOST_POINTS = 1000;
+const LENGTHS = [1800, 3600, 3 * 3600, 6 * 3600, 12 * 3600, 86400, 7 * 86400];
+const CLICK = 4;  // pixels: less than this is no drag
+
+/** How many steps make one point: the first natural length (an hour, a day …) that keeps the curve readable. */
+export function stepsPerPoint(steps, seconds) {
+  const enough = (every) => Math.ceil(steps / every) <= MOST_POINTS;
+  const natural = LENGTHS.filter((length) => length > seconds && length % seconds === 0).map((length) => length / seconds);
+  return [1, ...natural].find(enough) ?? Math.ceil(steps / MOST_POINTS);
+}
+
+/** The steps of point i: its first, and the next one's first. */
+const covered = (series, i) => [series.first[i], series.first[i + 1] ?? series.time.last];
+const answerAt = ({value, low, high}, i) => ({value: value[i], low: low[i], high: high[i]});
+const best = (values, better) => values.reduce((found, value, i) => (better(value, values[found]) ? i : found), 0);
+
+/** The highest and the lowest point in a sentence. */
+export function summary(series, facts, zone) {
+  const say = (name, i) => `${name} ${amount(answerAt(series, i))} (${interval(answerAt(series, i))}), ${span(covered(series, i), facts, zone)}`;
+  const [top, bottom] = [best(series.value, (a, b) => a > b), best(series.value, (a, b) => a < b)];
+  return `${say('Highest:', top)}. ${say('Lowest:', bottom)}.`;
+}
+
+export function mount(element, store, api) {
+  const facts = store.release;
+  const {steps, step_seconds: seconds} = facts.axes.time;
+  const every = stepsPerPoint(steps, seconds);
+  const edge = (step) => instant(step, facts) / 1000;
+  let [shown, other, pending, anchor] = [null, null, null, null];
+
+  const unit = `kWh per ${lasting(every, facts)}`;
+  const readout = make('div', {class: 'readout'});
+  const key = make('ul', {class: 'key'});
+  const frame = make('div', {class: 'chart', id: 'curve-chart', 'aria-describedby': 'curve-help'});
+  const clear = make('button', {type: 'button', class: 'plain', onclick: () => store.set({period: null})}, 'Clear the period');
+  const csv = csvButton('the curve', `${facts.id}-curve`, rows);
+  const help = make('p', {class: 'hint', id: 'curve-help'},
+    `Drag to mark a period. Click to show that ${lasting(1, facts)} on the map. `,
+    make('span', {class: 'keys'}, 'Keys: arrows move, Shift and arrows mark, Enter shows on the map, Escape clears.'));
+  const body = make('div', {}, make('div', {class: 'panel-head'}, make('span', {class: 'unit'}, unit), key, clear, csv), readout, frame, help);
+  const trouble = make('div', {role: 'status'});
+  element.replaceChildren(body, trouble);
+
+  const marks = Object.fromEntries(['shown', 'other', 'period'].map((name) => [name, make('div', {class: `mark ${name}`})]));
+  const drawing = chart(frame);
+  const cursor = readable(frame, (to, from, shift) => {
+    pointAt(drawing.plot, to);
+    if (!shift) anchor = null;
+    else {
+      anchor ??= from;
+      pending = [covered(shown, Math.min(anchor, to))[0], covered(shown, Math.max(anchor, to))[1]];
+      placeMarks();
+    }
+  });
+
+  function placeMarks() {
+    const {plot} = drawing;
+    if (!plot) return;
+    const {time, period, other: compared} = store.get();
+    const whole = time && time[1] - time[0] === steps;
+    const put = (name, range) => {
+      marks[name].hidden = !range;
+      if (!range) return;
+      const [left, right] = range.map((step) => plot.valToPos(edge(step), 'x'));
+      marks[name].style.left = `${left}px`;
+      marks[name].style.width = `${Math.max(right - left, 2)}px`;
+    };
+    put('shown', whole ? null : time);
+    put('other', compared?.period);
+    put('period', pending ?? period);
+    clear.hidden = !period;
+  }
+
+  function read(i) {
+    const {zone} = store.get();
+    if (!shown) return;
+    if (i == null) {
+      readout.replaceChildren(make('span', {}, summary(shown, facts, zone)));
+      return;
+    }
+    const say = (series, kind) => make('span', {}, make('b', {class: kind}, amount(answerAt(series, i))), ` ${interval(answerAt(series, i))}`);
+    readout.replaceChildren(make('span', {}, span(covered(shown, i), facts, zone)), say(shown, 'a'), ...(other ? [say(other, 'b')] : []));
+  }
+
+  function words(i) {
+    const say = (series) => `${amount(answerAt(series, i))}, ${interval(answerAt(series, i))}`;
+    const when = span(covered(shown, i), facts, store.get().zone);
+    return other ? `${when}: A ${say(shown)}; B ${say(other)}` : `${when}: ${say(shown)}`;
+  }
+
+  function rows() {
+    const line = (series, area) => series.value.map((value, i) => {
+      const [first, last] = covered(series, i);
+      const when = [first, last].map((step) => instant(step, facts).toISOString());
+      return [place(area), ...when, value, series.standard_error[i], series.low[i], series.high[i]];
+    });
+    const {area, other: compared} = store.get();
+    const names = ['area', 'start', 'end', ...ANSWER];
+    return [names, [...line(shown, area), ...(other ? line(other, compared.area) : [])]];
+  }
+
+  function show([first, second], {zone, area, others}) {
+    [shown, other, pending] = [first, second, null];
+    body.hidden = false;
+    trouble.replaceChildren();
+    const names = second ? [['a', `A: ${place(area)}`], ['b', `B: ${place(others.area)}`]] : [['a', place(area)]];
+    key.replaceChildren(...names.map(([kind, name]) => make('li', {class: kind}, name)));
+    const line = (series, colour) => ({value: series.value, low: series.low, high: series.high, colour});
+    drawing.show({
+      x: first.first.map((_, i) => (edge(covered(first, i)[0]) + edge(covered(first, i)[1])) / 2),
+      lines: [...(second ? [line(second, 'b')] : []), line(first, 'a')],
+      range: [edge(0), edge(steps)],
+      zone,
+      hover: read,
+      drawn: placeMarks,
+      ready: (plot) => {
+        plot.over.append(marks.shown, marks.other, marks.period);
+        placeMarks();
+      },
+    });
+    const page = Math.max(1, Math.round(86400 / (every * seconds)));
+    cursor.over({count: first.value.length, page, text: words, label: `Consumption over time, ${names.map(([, name]) => name).join('; ')}, in ${unit}. ${summary(first, facts, zone)}`});
+    read(null);
+  }
+
+  follow(store, element, {
+    question({tab, area, other: compared, zone}) {
+      if (tab !== 'curve') return null;
+      const differs = compared && JSON.stringify(compared.area) !== JSON.stringify(area);
+      return {area, zone, others: differs ? {area: compared.area} : null};
+    },
+    ask: ({area, others}) => Promise.all([api.series({area, every}), others && api.series({area: others.area, every})]),
+    show,
+    fail(text) {
+      body.hidden = true;
+      trouble.replaceChildren(sentence(text, 'trouble'));
+    },
+  });
+  store.subscribe(placeMarks);
+
+  /** Which point the pointer is on. */
+  const pointUnder = (event) => {
+    const {plot} = drawing;
+    const step = (plot.posToVal(event.clientX - plot.over.getBoundingClientRect().left, 'x') - edge(0)) / seconds;
+    return Math.min(Math.max(Math.floor(step / every), 0), shown.first.length - 1);
+  };
+  const onMap = (i) => {
+    const {time} = store.get();
+    const length = time[1] - time[0] === steps ? every : time[1] - time[0];  // as long as what the map shows, and in its rhythm
+    const first = time[1] - time[0] === steps ? shown.first[i] : time[0] + Math.floor((shown.first[i] - time[0]) / length) * length;
+    const from = Math.min(Math.max(first, 0), steps - Math.min(length, steps));
+    store.set({time: [from, Math.min(from + length, steps)]});
+  };
+
+  let drag = null;
+  frame.addEventListener('pointerdown', (event) => {
+    if (event.button || !shown || !event.target.closest('.u-over')) return;
+    drag = {from: pointUnder(event), x: event.clientX, moved: false};
+    frame.setPointerCapture(event.pointerId);
+  });
+  frame.addEventListener('pointermove', (event) => {
+    if (!drag) return;
+    drag.moved ||= Math.abs(event.clientX - drag.x) >= CLICK;
+    if (!drag.moved) return;
+    const to = pointUnder(event);
+    pending = [covered(shown, Math.min(drag.from, to))[0], covered(shown, Math.max(drag.from, to))[1]];
+    placeMarks();
+    pointAt(drawing.plot, to);
+  });
+  frame.addEventListener('pointerup', () => {
+    if (drag && !drag.moved) onMap(drag.from);
+    drag = null;
+    commit();
+  });
+  frame.addEventListener('pointercancel', () => {
+    [drag, pending] = [null, null];
+    placeMarks();
+  });
+  frame.addEventListener('pointerleave', () => drag || read(null));
+
+  /** What is being marked becomes the period; once per gesture, so that the browser's history stays short. */
+  function commit() {
+    const period = pending;
+    pending = null;
+    if (period) store.set({period});
+    placeMarks();
+  }
+  frame.addEventListener('keyup', (event) => event.key === 'Shift' && commit());
+  frame.addEventListener('blur', commit);
+  frame.addEventListener('focus', () => shown && pointAt(drawing.plot, cursor.at));
+  frame.addEventListener('keydown', (event) => {
+    if (event.key === 'Enter') onMap(cursor.at);
+    else if (event.key === 'Escape') {
+      [pending, anchor] = [null, null];
+      store.set({period: null});
+      placeMarks();
+    }
+  });
+}

@@ -1,2 +1,148 @@
-// limits: a first stub, so that main.js can import it.
-export function mount(element, store, api) {}
+/** Limits to type: an area by cells or coordinates, a period by the clock of the chosen zone. */
+
+import {make, sentence} from './panel.js';
+import {instant, number, zoneName} from './words.js';
+
+const SIDES = ['x-from', 'x-to', 'y-from', 'y-to'];
+
+/** An instant as a datetime-local input writes it, on the clocks of a zone. */
+export function localText(date, zone, seconds = false) {
+  const options = {dateStyle: 'short', timeStyle: seconds ? 'medium' : 'short', timeZone: zone};
+  return new Intl.DateTimeFormat('sv-SE', options).format(date).replace(' ', 'T');
+}
+
+/** The instant at which clocks of a zone show a text such as 2013-02-04T00:00. */
+export function fromLocal(text, zone) {
+  const wanted = Date.parse(`${text}Z`);
+  const ahead = (at) => Date.parse(`${localText(new Date(at), zone, true)}Z`) - at;
+  const guess = wanted - ahead(wanted);
+  return new Date(wanted - ahead(guess));  // a second look, for the guess may lie across a change of clocks
+}
+
+/** The corners of a rectangle. */
+const ring = (west, south, east, north) => [[west, south], [east, south], [east, north], [west, north]];
+
+/** The limits of an area if it is a rectangle, else null. */
+export function limitsOf(area, facts, way) {
+  const {x, y} = facts.axes;
+  if (way === 'cells') return area?.x ? [area.x[0], area.x[1] - 1, area.y[0], area.y[1] - 1] : null;
+  if (area?.polygon) {
+    const [west, east] = [area.polygon[0][0], area.polygon[2]?.[0]];
+    const [south, north] = [area.polygon[0][1], area.polygon[2]?.[1]];
+    return JSON.stringify(area.polygon) === JSON.stringify(ring(west, south, east, north)) ? [west, east, south, north] : null;
+  }
+  if (!area || (facts.lonlat && x.unit !== 'degree')) return null;
+  const at = ({start, end, size}, edge) => Number((start + ((end - start) * edge) / size).toFixed(6));
+  return [at(x, area.x[0]), at(x, area.x[1]), at(y, area.y[0]), at(y, area.y[1])];
+}
+
+/** The area that typed texts mean; what is left empty is the edge of the map. Throws a sentence. */
+export function areaOf(texts, facts, way) {
+  if (texts.every((text) => text === '')) return null;
+  const {x, y} = facts.axes;
+  const given = texts.map((text) => (text === '' ? null : Number(text)));
+  const wrong = texts.find((_, i) => Number.isNaN(given[i]));
+  if (wrong !== undefined) throw new Error(`“${wrong}” is not a number.`);
+  if (way === 'cells') {
+    const pair = (name, [first, last], {size}) => {
+      const [from, to] = [first ?? 0, last ?? size - 1];
+      const sound = [from, to].every((cell) => Number.isInteger(cell) && cell >= 0 && cell < size) && from <= to;
+      if (!sound) throw new Error(`${name}: give whole numbers from 0 to ${number(size - 1)}, the first not above the last.`);
+      return [from, to + 1];
+    };
+    return {x: pair('x', given.slice(0, 2), x), y: pair('y', given.slice(2), y)};
+  }
+  const corners = facts.lonlat ?? ring(x.start, y.start, x.end, y.end);
+  const ends = [0, 1].flatMap((axis) => [Math.min, Math.max].map((pick) => pick(...corners.map((corner) => corner[axis]))));
+  const [west, east, south, north] = given.map((value, i) => value ?? ends[i]);
+  if (west >= east || south >= north) throw new Error('“From” must be below “to”.');
+  return {polygon: ring(west, south, east, north)};
+}
+
+export function mount(element, store, api) {
+  const facts = store.release;
+  const {x, y, time} = facts.axes;
+  const fine = time.step_seconds % 60 !== 0;
+  const typed = {area: false, period: false};
+
+  const field = (id, label, attributes) => make('label', {}, make('span', {}, label), make('input', {id: `limit-${id}`, autocomplete: 'off', ...attributes}));
+  const way = make('select', {id: 'limit-way', 'aria-label': 'How to give the area', onchange: () => relabel()},
+    make('option', {value: 'cells'}, 'by cells'), make('option', {value: 'coordinates'}, 'by coordinates'));
+  const sides = SIDES.map((id) => field(id, '', {inputmode: 'decimal', size: 9}));
+  const times = ['from', 'to'].map((id) => field(id, id, {type: 'datetime-local', step: fine ? 1 : 60}));
+  const zone = make('span');
+  const said = make('div', {role: 'alert'});
+  const input = (label) => label.querySelector('input');
+  element.noValidate = true;
+  element.replaceChildren(
+    make('fieldset', {}, make('legend', {}, 'Area ', way), make('div', {class: 'fields'}, ...sides)),
+    make('fieldset', {}, make('legend', {}, 'Period (', zone, ')'), make('div', {class: 'fields'}, ...times)),
+    said,
+    make('div', {class: 'panel-foot'}, make('button', {type: 'submit'}, 'Apply'),
+      make('button', {type: 'button', class: 'plain', onclick: clear}, 'Clear')),
+  );
+
+  function relabel() {
+    const cells = way.value === 'cells';
+    const names = cells
+      ? [`x from (0)`, `x to (${number(x.size - 1)})`, 'y from (0)', `y to (${number(y.size - 1)})`]
+      : facts.lonlat
+        ? ['longitude from', 'longitude to', 'latitude from', 'latitude to']
+        : ['x from', 'x to', 'y from', 'y to'];
+    sides.forEach((label, i) => { label.firstChild.textContent = names[i]; });
+    typed.area = false;
+    fill(store.get());
+  }
+
+  function fill(state) {
+    zone.textContent = zoneName(state.zone);
+    if (!typed.area) {
+      const limits = limitsOf(state.area, facts, way.value);
+      sides.forEach((label, i) => { input(label).value = limits?.[i] ?? ''; });
+    }
+    if (!typed.period) times.forEach((label, i) => {
+      const ends = [0, time.steps].map((step) => localText(instant(step, facts), state.zone, fine));
+      Object.assign(input(label), {min: ends[0], max: ends[1]});
+      input(label).value = state.period ? localText(instant(state.period[i], facts), state.zone, fine) : '';
+    });
+  }
+
+  function clear() {
+    Object.assign(typed, {area: false, period: false});
+    said.replaceChildren();
+    store.set({area: null, period: null});
+    fill(store.get());
+  }
+
+  /** Ask the server which steps two instants are; what it refuses, it says why. */
+  async function period() {
+    if (!typed.period) return store.get().period;
+    const texts = times.map((label) => input(label).value);
+    if (times.some((label) => input(label).validity.badInput)) throw new Error('Give a date and a time of day, or leave both empty.');
+    if (!texts.some(Boolean)) return null;
+    const iso = texts.map((text, i) => (text ? fromLocal(text, store.get().zone) : instant(i * time.steps, facts)).toISOString().replace('.000', ''));
+    const {time: {first, last}} = await api.query({time: [iso.join('/')]});
+    return [first, last];
+  }
+
+  element.addEventListener('input', ({target}) => {
+    if (sides.some((label) => label.contains(target))) typed.area = true;
+    if (times.some((label) => label.contains(target))) typed.period = true;
+  });
+  element.addEventListener('submit', async (event) => {
+    event.preventDefault();
+    said.replaceChildren();
+    try {
+      const area = typed.area ? areaOf(sides.map((label) => input(label).value.trim()), facts, way.value) : store.get().area;
+      const next = {area, period: await period()};
+      if (area?.polygon) await api.query({area, time: next.period});  // so that what covers nothing is refused here
+      Object.assign(typed, {area: false, period: false});
+      store.set(next);
+      fill(store.get());
+    } catch (error) {
+      said.replaceChildren(sentence(error.message, 'trouble'));
+    }
+  });
+  store.subscribe(fill);
+  relabel();
+}

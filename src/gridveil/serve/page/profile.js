@@ -1,2 +1,132 @@
-// profile: a first stub, so that main.js can import it.
-export function mount(element, store, api) {}
+/** A typical day and a typical week of an area, by the clock on the wall. */
+
+import {chart, pointAt, readable} from './chart.js';
+import {ANSWER, csvButton, follow, lasting, make, sentence} from './panel.js';
+import {amount, interval, place, zoneName} from './words.js';
+
+const DAYS = ['Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday', 'Sunday'];
+const KINDS = [['all', 'All days', 'quiet', [4, 4]], ['weekday', 'Monday to Friday', 'a'], ['weekend', 'Saturday and Sunday', 'b']];
+const DAY = 1440;
+
+/** "07:00" from minutes after midnight; the end of a day is 24:00. */
+export function wall(minutes, end = false) {
+  const inDay = end && minutes > 0 && minutes % DAY === 0 ? DAY : minutes % DAY;
+  return [Math.floor(inDay / 60), Math.floor(inDay % 60)].map((part) => String(part).padStart(2, '0')).join(':');
+}
+
+/** Why there is no typical day or week. */
+export function reason(what, {steps, step_seconds: seconds}) {
+  const length = what === 'day' ? 86400 : 7 * 86400;
+  if (86400 % seconds) return `No typical ${what}: steps of this length do not make whole days.`;
+  if (steps * seconds < length) return `No typical ${what}: the release is shorter than a whole ${what}.`;
+  return `No typical ${what}: the release does not have every hour of one.`;
+}
+
+const answerAt = ({value, low, high}, i) => ({value: value[i], low: low[i], high: high[i]});
+
+function peak(name, line, when) {
+  const top = line.value.indexOf(Math.max(...line.value));
+  return `${name}: highest ${when(top)}, ${amount(answerAt(line, top))} (${interval(answerAt(line, top))})`;
+}
+
+/** One chart: lines with bands, a line of text for the point under the pointer, arrow keys. */
+function figure(heading, id, unit) {
+  const readout = make('div', {class: 'readout'});
+  const frame = make('div', {class: 'chart', id});
+  const key = make('ul', {class: 'key'});
+  const drawing = chart(frame);
+  const cursor = readable(frame, (to) => pointAt(drawing.plot, to));
+  frame.addEventListener('focus', () => pointAt(drawing.plot, cursor.at));
+  const element = make('figure', {}, make('figcaption', {}, make('b', {}, heading), ` ${unit}`, key), readout, frame);
+
+  function show({lines, minutes, step, range, splits, labels, when, name}) {
+    const read = (i) => (i == null
+      ? [make('span', {}, `${lines.map((line) => peak(line.name, line, when)).join('. ')}.`)]
+      : [make('span', {}, when(i)), ...lines.map((line) => make('span', {}, make('b', {class: line.colour}, amount(answerAt(line, i))), ` ${interval(answerAt(line, i))}`))]);
+    const rest = () => readout.replaceChildren(...read(null));
+    frame.onpointerleave = rest;
+    frame.onblur = rest;
+    key.replaceChildren(...(lines.length > 1 ? lines.map((line) => make('li', {class: line.colour}, line.name)) : []));
+    drawing.show({x: minutes.map((minute) => minute + step / 2), lines, range, splits, labels, height: 210, hover: (i) => readout.replaceChildren(...read(i))});
+    const text = (i) => `${when(i)}: ${lines.map((line) => `${line.name} ${amount(answerAt(line, i))}, ${interval(answerAt(line, i))}`).join('; ')}`;
+    cursor.over({count: minutes.length, page: Math.max(1, Math.round(DAY / step)), text, label: `${name}. ${lines.map((line) => peak(line.name, line, when)).join('. ')}.`});
+    rest();
+  }
+  return {element, show};
+}
+
+export function mount(element, store, api) {
+  const facts = store.release;
+  const {time} = facts.axes;
+  const step = time.step_seconds / 60;
+  const unit = `average kWh per ${lasting(1, facts)}`;
+  let [shown, asked] = [null, null];
+
+  const title = make('p', {class: 'panel-what'});
+  const csv = csvButton('the typical day and week', `${facts.id}-profile`, rows);
+  const [day, week] = [figure('Typical day', 'profile-day', unit), figure('Typical week', 'profile-week', unit)];
+  const [noDay, noWeek, lacks] = [sentence(''), sentence(''), sentence('')];
+  const body = make('div', {}, make('div', {class: 'panel-head'}, title, csv), day.element, lacks, noDay, week.element, noWeek);
+  const trouble = make('div', {role: 'status'});
+  element.replaceChildren(body, trouble);
+
+  function showDay(answer, name) {
+    const same = !answer.weekday || !answer.weekend;  // days of one kind alone: they are all days
+    const lines = KINDS.filter(([kind]) => answer[kind] && (kind === 'all' || !same))
+      .map(([kind, label, colour, dash]) => ({...answer[kind], name: label, colour: same ? 'a' : colour, dash: same ? undefined : dash}));
+    const when = (i) => `${wall(answer.minutes[i])} to ${wall(answer.minutes[i] + step, true)}`;
+    lacks.textContent = [!answer.weekday && 'No Monday to Friday', !answer.weekend && 'No Saturday or Sunday'].filter(Boolean)
+      .map((text) => `${text} in this release that is whole by this clock, so they are not told apart.`).join(' ');
+    day.show({
+      lines, minutes: answer.minutes, step, when, range: [0, DAY], name: `Typical day, ${name}, ${unit}`,
+      splits: (plot) => (plot.width < 420 ? [0, 6, 12, 18, 24] : [0, 3, 6, 9, 12, 15, 18, 21, 24]).map((hour) => 60 * hour),
+      labels: (_, splits) => splits.map((minute) => wall(minute, true)),
+    });
+  }
+
+  function showWeek(answer, name) {
+    const dayOf = (minute) => DAYS[Math.floor(minute / DAY) % 7];
+    week.show({
+      lines: [{...answer, name: 'Week', colour: 'a'}], minutes: answer.minutes, step, range: [0, 7 * DAY],
+      when: (i) => `${dayOf(answer.minutes[i])}, ${wall(answer.minutes[i])} to ${wall(answer.minutes[i] + step, true)}`,
+      name: `Typical week, ${name}, ${unit}`,
+      splits: () => DAYS.map((_, i) => i * DAY),
+      labels: (plot) => DAYS.map((each) => each.slice(0, plot.width < 420 ? 2 : 3)),
+    });
+  }
+
+  function show(answer, question) {
+    [shown, asked] = [answer, question];
+    body.hidden = false;
+    trouble.replaceChildren();
+    const name = place(question.area);
+    title.replaceChildren(make('b', {}, name), `, over the whole release, ${zoneName(question.zone)}`);
+    day.element.hidden = lacks.hidden = !answer.day;
+    week.element.hidden = !answer.week;
+    noDay.textContent = answer.day ? '' : reason('day', time);
+    noWeek.textContent = answer.week ? '' : reason('week', time);
+    csv.hidden = !answer.day && !answer.week;
+    if (answer.day) showDay(answer.day, name);
+    if (answer.week) showWeek(answer.week, name);
+  }
+
+  function rows() {
+    const names = ['area', 'timezone', 'profile', 'weekday', 'starts_at', ...ANSWER.map((name) => `average_${name}`)];
+    const line = (profile, minutes, answers, weekday = () => '') => (answers ? minutes.map((minute, i) => [
+      place(asked.area), asked.zone, profile, weekday(minute), wall(minute), answers.value[i], answers.standard_error[i], answers.low[i], answers.high[i],
+    ]) : []);
+    const days = shown.day ? KINDS.flatMap(([kind, label]) => line(`typical day, ${label.toLowerCase()}`, shown.day.minutes, shown.day[kind])) : [];
+    const weeks = shown.week ? line('typical week', shown.week.minutes, shown.week, (minute) => DAYS[Math.floor(minute / DAY) % 7]) : [];
+    return [names, [...days, ...weeks]];
+  }
+
+  follow(store, element, {
+    question: ({tab, area, zone}) => (tab === 'profile' ? {area, zone} : null),
+    ask: ({area, zone}) => api.profile({area, timezone: zone}),
+    show,
+    fail(text) {
+      body.hidden = true;
+      trouble.replaceChildren(sentence(text, 'trouble'));
+    },
+  });
+}

@@ -1,9 +1,9 @@
 /** Consumption as colour: one fixed square-root scale for all times, even in lightness, readable by the colour-blind. */
 
-/** The magma palette at 16 even steps (from matplotlib, CC0), dark to light. */
+/** The magma palette at 16 even steps (matplotlib's, CC0), dark to light; its yellow end paler, nearer to the page. */
 const STOPS = [
   '000004', '0b0924', '20114b', '3b0f70', '57157e', '721f81', '8c2981', 'a8327d',
-  'c43c75', 'de4968', 'f1605d', 'fa7f5e', 'fe9f6d', 'febf84', 'fddea0', 'fcfdbf',
+  'c43c75', 'de4968', 'f1605d', 'fa7f5e', 'fe9f6d', 'febf84', 'fddfb2', 'fdf8ee',
 ];
 const LEVELS = 256;
 /** The blackest part is left out: on paper it looks like a hole, on a dark page it is one. */
@@ -27,12 +27,12 @@ export const position = (perStep, top) => (top > 0 ? Math.sqrt(Math.min(Math.max
 export const isUncertain = (value, low, high) => high - low > Math.abs(value);
 
 /** Round numbers to write below the scale, far enough apart to be read. */
-export function marks(top, room = 0.13) {
+export function marks(top, room = 0.12, last = 0.34) {
   const power = 10 ** Math.floor(Math.log10(top));
   const round = [0.1, 0.2, 0.5, 1, 2, 5].map((times) => times * power).filter((value) => value < top);
   const kept = [0];
   for (const value of round) {
-    const clear = position(value, top) - position(kept.at(-1), top) >= room && 1 - position(value, top) >= room;
+    const clear = position(value, top) - position(kept.at(-1), top) >= room && 1 - position(value, top) >= last;
     if (clear) kept.push(value);
   }
   return [...kept, top];

@@ -1,6 +1,6 @@
 /** Where things are: pixels of the map, cells of the grid, coordinates of the world. */
 
-const MARGIN = {left: 54, right: 14, top: 4, bottom: 26};
+const MARGIN = {left: 54, right: 14, top: 8, bottom: 26};
 
 /** Longitude and latitude where the grid has them, else the grid's own units, of a point given in cells. */
 export function toWorld({axes, lonlat}, [x, y]) {

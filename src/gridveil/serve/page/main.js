@@ -2,7 +2,7 @@
 
 import {api, Refusal} from './api.js';
 import {store, fromHash, toHash} from './state.js';
-import {day, duration, instant, number} from './words.js';
+import {date, dates, duration, instant, number} from './words.js';
 import * as answer from './answer.js';
 import * as clock from './clock.js';
 import * as compare from './compare.js';
@@ -55,10 +55,9 @@ function head(facts) {
   const [from, to] = [instant(0, facts), new Date(instant(time.steps, facts) - 1)];
   document.title = `${facts.title || facts.id} · gridveil`;
   at('title').textContent = facts.title || facts.id;
-  const days = day(from, 'UTC') === day(to, 'UTC') ? day(from, 'UTC') : `${day(from, 'UTC')} to ${day(to, 'UTC')}`;
-  const by = [facts.publisher && `published by ${facts.publisher}`, facts.published && `on ${facts.published}`].filter(Boolean).join(' ');
-  const grid = `${number(x.size)} × ${number(y.size)} cells, one value every ${duration(time.step_seconds)}`;
-  at('about').textContent = [`Household electricity, ${days}`, grid, by].filter(Boolean).join(' · ');
+  const grid = `${number(x.size)} × ${number(y.size)} cells, every ${duration(time.step_seconds)}`;
+  const by = [facts.publisher, facts.published && date(new Date(facts.published))].filter(Boolean).join(', ');
+  at('about').textContent = [`Household electricity, ${dates(from, to)}`, grid, by && `by ${by}`].filter(Boolean).join(' · ');
   at('errors-say').textContent = facts.error_bars;
 }
 
@@ -74,7 +73,13 @@ async function open() {
   const facts = await api.facts();
   head(facts);
   store.open(facts);
-  for (const [name, part] of Object.entries(PARTS)) part.mount(at(name), store, api);
+  for (const [name, part] of Object.entries(PARTS)) {
+    try {
+      part.mount(at(name), store, api);
+    } catch (error) {
+      reportError(error); // one broken part must not take the others along
+    }
+  }
   if (asked && asked !== id) say(`The link is about “${asked}”, which is not served here. This is “${facts.title || id}”.`);
 }
 

@@ -98,12 +98,10 @@ function legend(element, facts) {
   const pixels = palette(dark.matches).flatMap((colour) => [...colour, 255]);
   bar.getContext('2d').putImageData(new ImageData(new Uint8ClampedArray(pixels), 256, 1), 0, 0);
   const row = line('marks', '', 'div');
-  const decimals = Math.max(0, 1 - Math.floor(Math.log10(top)));
   for (const value of marks(top)) {
     const share = position(value, top);
     const last = value === top;
-    const text = last ? `${number(value, Math.max(decimals, 0))} kWh or more` : String(Number(value.toPrecision(2)));
-    const mark = line('', text);
+    const mark = line('', `${Number(value.toPrecision(2))}${last ? ' kWh or more' : ''}`);
     mark.style.left = `${100 * share}%`;
     mark.style.transform = last ? 'translateX(-100%)' : share ? 'translateX(-50%)' : '';
     row.append(mark);
@@ -111,7 +109,7 @@ function legend(element, facts) {
   const ratio = devicePixelRatio;
   const swatch = Object.assign(document.createElement('canvas'), {width: 30 * ratio, height: 20 * ratio});
   const ctx = swatch.getContext('2d');
-  ctx.fillStyle = `rgb(${palette(dark.matches)[90].join(' ')})`;
+  ctx.fillStyle = `rgb(${palette(dark.matches)[60].join(' ')})`;
   ctx.fillRect(0, 0, swatch.width, swatch.height);
   ctx.fillStyle = ctx.createPattern(hatch(ratio), 'repeat');
   ctx.fillRect(0, 0, swatch.width, swatch.height);
@@ -166,7 +164,7 @@ export function mount(element, store, api) {
   function measure() {
     const width = element.clientWidth;
     if (!width) return;
-    view.frame = frame(store.release, width, Math.max(240, Math.min(0.6 * innerHeight, 760)));
+    view.frame = frame(store.release, width, Math.max(240, Math.min(0.54 * innerHeight, 760)));
     layer();
     view.redraw();
   }

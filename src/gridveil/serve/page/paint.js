@@ -14,10 +14,10 @@ function canvas(width, height) {
 
 /** Diagonal lines, dark beside light, so that they show on every colour. */
 export function hatch(ratio) {
-  const size = Math.round(6 * ratio);
+  const size = Math.round(7 * ratio);
   const tile = canvas(size, size);
   const ctx = tile.getContext('2d');
-  for (const [shift, colour] of [[0, 'rgb(20 20 30 / 42%)'], [0.18, 'rgb(255 255 255 / 50%)']]) {
+  for (const [shift, colour] of [[0, 'rgb(40 30 50 / 30%)'], [1 / 7, 'rgb(255 255 255 / 32%)']]) {
     ctx.strokeStyle = colour;
     ctx.lineWidth = ratio;
     ctx.beginPath();

@@ -10,7 +10,7 @@ const ICONS = {rectangle: 'M2 4h12v8H2z', polygon: 'M8 1.5 14.5 6 12 14H4L1.5 6z
 const HINTS = {
   rectangle: 'Drag on the map to mark an area',
   polygon: 'Click the corners; a double click or Enter closes it',
-  none: 'Tap a cell to read it',
+  none: 'Tap a cell to read it, or choose how to mark an area',
 };
 
 /** The cell at a point given in cells, or null outside the grid. */

@@ -100,7 +100,7 @@ export function mapPicture(store) {
   const {top} = facts.scale;
   for (const value of marks(top)) {
     ctx.textAlign = value === top ? 'right' : value ? 'center' : 'left';
-    ctx.fillText(value === top ? `${Number(top.toPrecision(3))} kWh or more` : String(Number(value.toPrecision(2))), x + position(value, top) * w, y + 17);
+    ctx.fillText(`${Number(value.toPrecision(2))}${value === top ? ' kWh or more' : ''}`, x + position(value, top) * w, y + 17);
   }
   return canvas;
 }

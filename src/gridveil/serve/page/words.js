@@ -65,6 +65,14 @@ function format(date, zone, options) {
 /** "Mon 4 Feb 2013" */
 export const day = (date, zone) =>
   format(date, zone, {weekday: 'short', day: 'numeric', month: 'short', year: 'numeric'});
+/** "4 Feb 2013" */
+export const date = (when, zone = 'UTC') => format(when, zone, {day: 'numeric', month: 'short', year: 'numeric'});
+/** "4 to 8 Feb 2013", "28 Feb to 3 Mar 2013": what both ends share is said once. */
+export function dates(from, to, zone = 'UTC') {
+  const [first, last] = [date(from, zone).split(' '), date(to, zone).split(' ')];
+  const differ = [2, 1, 0].find((n) => first[n] !== last[n]);
+  return differ === undefined ? last.join(' ') : `${first.slice(0, differ + 1).join(' ')} to ${last.join(' ')}`;
+}
 /** "14:00" */
 export const clock = (date, zone) => format(date, zone, {hour: '2-digit', minute: '2-digit', hourCycle: 'h23'});
 

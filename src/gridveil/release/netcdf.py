@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -12,30 +13,49 @@ from numpy.typing import NDArray
 
 from gridveil.cube import Grid, Window
 from gridveil.errors import UsageError
-from gridveil.estimate import Estimate, Floats, NoisyParts, Posterior, Replicates
+from gridveil.estimate import Estimate, Floats, LinearNoise, NoisyParts, Posterior, Replicates
 from gridveil.release import cf, wording
 from gridveil.release.error_model import WH_PER_KWH, ErrorModel, Parts, Shape, Spread
 from gridveil.release.files import FORMAT, GROUP, Stored
 from gridveil.release.label import Label
 from gridveil.release.linear_noise import Factors
 from gridveil.release.posterior import Draws
-from gridveil.release.prefix import prefix_sums
+from gridveil.release.prefix import HELD_BYTES, prefix_sums
 
 Model = Parts | Spread | Factors | Draws
+Errors = NoisyParts | Replicates | LinearNoise | Posterior
 UNITS = "kW h"  # as UDUNITS, and so CF, spells kWh
 AXES = ("time", "y", "x")
 EDGES = ("time_edge", "y_edge", "x_edge")
 CHUNK = (24, 64, 64)
 PREFIX_CHUNK = (8, 32, 32)  # a query reads eight of these, 64 KB each
 MODEL_CHUNKS = {1: (2**14,), 2: (64, 256), 3: CHUNK}
-SLAB_CELLS = 2**21
+SLAB_CELLS = 2**23
 COMPRESSED = {"compression": "gzip", "compression_opts": 4, "shuffle": True}
 
 
 def write_netcdf(path: Path, *, grid: Grid, window: Window, estimate: Estimate, label: Label) -> None:
     """Write an estimate as CF NetCDF-4. The same arguments give the same bytes."""
+    if estimate.values.shape != (grid.nx, grid.ny, window.steps):
+        cube = (grid.nx, grid.ny, window.steps)
+        msg = f"an estimate of shape {estimate.values.shape} does not fit a cube of {cube} (x, y, t)"
+        raise UsageError(msg)
+    write_slabs(
+        path,
+        grid=grid,
+        window=window,
+        values=lambda steps: estimate.values[:, :, steps],
+        errors=estimate.errors,
+        label=label,
+    )
+
+
+def write_slabs(
+    path: Path, *, grid: Grid, window: Window, values: Callable[[slice], Floats], errors: Errors, label: Label
+) -> None:
+    """Write a cube that need not fit into memory: `values` gives some steps of it, Wh, axes (x, y, t)."""
     shape = (window.steps, grid.ny, grid.nx)
-    model = _model(estimate, shape, window.step / timedelta(hours=1))
+    model = _model(errors, shape, window.step / timedelta(hours=1))
     with h5netcdf.File(path, "w") as file:
         file.attrs.update(
             {
@@ -52,27 +72,31 @@ def write_netcdf(path: Path, *, grid: Grid, window: Window, estimate: Estimate, 
         if grid.crs != "local":
             cf.write_crs(file, grid)
         group = file.create_group(GROUP)
-        group.dimensions = {name: size + 1 for name, size in zip(EDGES, shape, strict=True)}
-        chunks = _chunks(PREFIX_CHUNK, tuple(size + 1 for size in shape))
-        prefix = group.create_variable("prefix_sums", EDGES, np.float64, chunks=chunks, **COMPRESSED)
-        _write_cube(_create_cube(file, shape, grid, truth=isinstance(model, Draws)), prefix, estimate.values, model)
+        prefix = _create_prefix(group, shape)
+        _write_cube(_create_cube(file, shape, grid, truth=isinstance(model, Draws)), prefix, values, model)
         _write_model(group, model)
 
 
-def _model(estimate: Estimate, shape: Shape, hours: float) -> Model:
-    """Check that an estimate fits the cube, and return its error model."""
-    if estimate.values.shape != shape[::-1]:
-        msg = f"an estimate of shape {estimate.values.shape} does not fit a cube of {shape[::-1]} (x, y, t)"
-        raise UsageError(msg)
-    if not np.isfinite(estimate.values).all():
-        msg = "an estimate has values that are not finite; this is a fault of its mechanism"
-        raise UsageError(msg)
-    errors = estimate.errors
+def _model(errors: Errors, shape: Shape, hours: float) -> Model:
+    """Return an error model as a release holds it."""
     if isinstance(errors, Posterior):
         return Draws.of(errors, shape, hours)
     if isinstance(errors, NoisyParts):
         return Parts.of(errors, shape)
     return Spread.of(errors, shape) if isinstance(errors, Replicates) else Factors.of(errors, shape)
+
+
+def _create_prefix(group: Stored, shape: Shape) -> Stored:
+    """Create the prefix sums: what is too large to be held in memory is stored plainly, so that any part can be read.
+
+    A period is then the difference of two planes, each in one place, whatever the area. Compressed, it would be smaller
+    by a quarter, and take ten times longer to read.
+    """
+    sizes = tuple(size + 1 for size in shape)
+    group.dimensions = dict(zip(EDGES, sizes, strict=True))
+    if np.prod(sizes) * np.dtype(np.float64).itemsize > HELD_BYTES:
+        return group.create_variable("prefix_sums", EDGES, np.float64)
+    return group.create_variable("prefix_sums", EDGES, np.float64, chunks=_chunks(PREFIX_CHUNK, sizes), **COMPRESSED)
 
 
 def _create_cube(file: Stored, shape: Shape, grid: Grid, *, truth: bool) -> tuple[Stored, Stored]:
@@ -99,16 +123,21 @@ def _create_cube(file: Stored, shape: Shape, grid: Grid, *, truth: bool) -> tupl
     return values, errors
 
 
-def _write_cube(cube: tuple[Stored, Stored], prefix: Stored, watt_hours: Floats, model: ErrorModel) -> None:
+def _write_cube(
+    cube: tuple[Stored, Stored], prefix: Stored, watt_hours: Callable[[slice], Floats], model: ErrorModel
+) -> None:
     """Write values, standard errors and prefix sums, some steps at a time. What is summed is what is published."""
     values, errors = cube
-    nx, ny, steps = watt_hours.shape
+    steps, ny, nx = values.shape
     before = np.zeros((1, ny + 1, nx + 1))
     prefix[:1] = before
     rows = CHUNK[0] * max(1, SLAB_CELLS // (CHUNK[0] * nx * ny))
     for first in range(0, steps, rows):
         some = slice(first, min(first + rows, steps))
-        published = (watt_hours[:, :, some].transpose(2, 1, 0) / WH_PER_KWH).astype(np.float32)
+        published = (watt_hours(some).transpose(2, 1, 0) / WH_PER_KWH).astype(np.float32)
+        if not np.isfinite(published).all():
+            msg = "an estimate has values that are not finite; this is a fault of its mechanism"
+            raise UsageError(msg)
         values[some] = published
         errors[some] = model.cell_errors(some, (steps, ny, nx)).astype(np.float32)
         sums = before + prefix_sums(published.astype(float), axes=(0, 1, 2))[1:]

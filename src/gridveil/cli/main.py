@@ -8,7 +8,21 @@ from typing import Annotated
 import typer
 
 import gridveil
-from gridveil.cli import bench, check, compare, convert, demo, export, info, mechanisms, plan, publish, query, serve
+from gridveil.cli import (
+    bench,
+    check,
+    compare,
+    convert,
+    demo,
+    export,
+    info,
+    mechanisms,
+    plan,
+    publish,
+    query,
+    report,
+    serve,
+)
 from gridveil.errors import GridveilError
 
 INTERRUPTED = 130
@@ -16,6 +30,7 @@ AFTER = {
     "publish": "; a release is there whole or not at all",
     "convert": "; the new folder is there whole or not at all",
     "export": "; a file is there whole or not at all",
+    "report": "; the page is there whole or not at all",
     "bench": "; give the same command again to go on",
 }
 """What is true after a command was interrupted, by command; of the others there is nothing to say."""
@@ -27,7 +42,7 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-for command in (demo, convert, check, plan, publish, query, serve, info, export, compare, mechanisms):
+for command in (demo, convert, check, plan, publish, query, serve, info, export, report, compare, mechanisms):
     app.command(command.__name__.rpartition(".")[2])(command.run)
 app.add_typer(bench.app, name="bench")
 

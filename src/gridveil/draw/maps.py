@@ -22,7 +22,7 @@ _STOPS = (
     "fcffa4"
 )
 COLOURS = 128  # as many again are for hatches: a palette has 256
-HATCH_GREY, HATCH_MIX = 150, 0.62
+HATCH_MIX = 0.6
 HATCH_EVERY, HATCH_WIDTH = 8, 3  # pixels
 
 
@@ -83,11 +83,12 @@ def _enlarged(plane: NDArray[Kind], cell: tuple[int, int]) -> NDArray[Kind]:
 
 
 def _palette() -> NDArray[np.uint8]:
-    """Return the colours, and the same mixed with grey for hatches."""
+    """Return the colours, and the same mixed with a grey that is a little lighter or darker, for hatches."""
     stops = np.array([list(bytes.fromhex(stop)) for stop in _STOPS.split()], float)
     at = np.linspace(0, len(stops) - 1, COLOURS)
     plain = np.stack([np.interp(at, range(len(stops)), channel) for channel in stops.T], axis=1)
-    mixed = plain + (HATCH_GREY - plain) * HATCH_MIX
+    grey = 95 + 0.4 * plain.mean(axis=1, keepdims=True)
+    mixed = plain + (grey - plain) * HATCH_MIX
     colours: NDArray[np.uint8] = np.rint(np.concatenate([plain, mixed])).astype(np.uint8)
     return colours
 

@@ -48,7 +48,10 @@ def highest(release: Release, start: int, stop: int, count: int) -> list[High]:
     first, last = (place[y, x] for place in places(cells))
     return [
         High(
-            *(float(part[i]) for part in (answers.value, answers.standard_error, answers.low, answers.high)),
+            float(answers.value[i]),
+            float(answers.standard_error[i]),
+            float(answers.low[i]),
+            float(answers.high[i]),
             x=int(x[i]),
             y=int(y[i]),
             place=(int(first[i]), int(last[i])),

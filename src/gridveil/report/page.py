@@ -1,0 +1,99 @@
+"""The page: all of a release that a planner needs, in one file that loads nothing."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from html import escape
+from importlib.resources import files
+from pathlib import Path
+from string import Template
+
+from gridveil.folder import new_file
+from gridveil.release import wording
+from gridveil.release.cite import bibtex, cite
+from gridveil.release.files import VALUES
+from gridveil.release.highest import highest, order_in_words
+from gridveil.release.label import Label, warnings
+from gridveil.release.open import Release
+from gridveil.report import high
+from gridveil.report.parts import parts_of
+from gridveil.report.promise import promise
+from gridveil.report.when import when
+from gridveil.report.where import where
+from gridveil.report.words import amount, day_of, interval, moment, per, steps_of
+
+READABLE = 0o644
+
+
+def write_report(release: Release, path: Path, *, name: str, zone: str = "UTC") -> None:
+    """Write the page about a release, whose folder has this name, to a new file."""
+    page = make_page(release, name=name, zone=zone)
+    with new_file(path) as aside:
+        aside.write_text(page, "utf-8")
+        aside.chmod(READABLE)
+
+
+def make_page(release: Release, *, name: str, zone: str = "UTC") -> str:
+    """Return the page about a release. zone: whose clock typical days go by."""
+    label, grid, window = release.label, release.grid, release.window
+    total = release.query()
+    parts = parts_of(window, zone)
+    ranked = highest(release, 0, window.steps, high.COUNT)
+    corrected = label.correction is not None
+    fields = {
+        "title": escape(label.heading),
+        "publisher": escape(label.publisher),
+        "published": day_of(label.published),
+        "warnings": "".join(f'<p class="warning">{escape(words)}</p>' for words in _warnings(label)),
+        "start": moment(window.start),
+        "end": moment(window.end),
+        "size": f"{grid.nx:,} by {grid.ny:,}",
+        "steps": steps_of(window.steps, window.step),
+        "step": per(window.step),
+        "total": amount(total.value),
+        "total_interval": interval(total),
+        "error_bars": escape(wording.error_bars(corrected=corrected, about_the_truth=release.about_the_truth)),
+        "zone": escape(zone),
+        "parts_of": _parts_in_words([part.name for part in parts], zone),
+        "highest": high.table(ranked, grid),
+        "count": f"{len(ranked)}",
+        "order": escape(order_in_words(ranked)),
+        "cite": escape(cite(label)),
+        "bibtex": escape(bibtex(label)),
+        "folder": escape(name),
+        "quoted": escape(shlex.quote(name)),
+        "file": escape(json.dumps(f"{name}/{VALUES}")),
+        **_noise(label),
+        "version": escape(label.gridveil_version),
+        "mechanism": escape(label.mechanism.name),
+        **where(release, parts, ranked),
+        **when(release, zone),
+        **promise(label),
+    }
+    return Template((files("gridveil.report") / "page.html").read_text("utf-8")).substitute(fields)
+
+
+def _noise(label: Label) -> dict[str, str]:
+    """Say what the noise is for."""
+    kind = "Household electricity consumption"
+    if not label.private:
+        return {
+            "kicker": f"{kind}: a test, nobody is protected",
+            "noise_why": "Test noise was added; it protects nobody.",
+        }
+    return {
+        "kicker": f"{kind}, published with privacy protection",
+        "noise_why": "Noise was added to protect single households.",
+    }
+
+
+def _warnings(label: Label) -> list[str]:
+    return warnings(label) if label.private else [wording.NOT_PRIVATE_WHY]
+
+
+def _parts_in_words(names: list[str], zone: str) -> str:
+    if not names:
+        return ""
+    what = "parts of the day" if len(names) > len(("weekdays", "weekends")) else "parts of the week"
+    return f"The small maps show {what} by the clock in {escape(zone)}, on the same colours."

@@ -1,0 +1,53 @@
+"""The label for someone who has never heard of differential privacy: nothing in it is stronger than the label."""
+
+from __future__ import annotations
+
+from gridveil.release import wording
+from gridveil.release.label import Label, bounds_in_words, warnings
+from gridveil.report.words import listed
+
+COMMON = 3
+NOISE = (
+    "Random noise was added to every number that was taken from the readings, before anything was published. What you "
+    "see was computed from those noisy numbers, and from what is public anyway."
+)
+EPSILON = "It says how much a release may depend on any one household: the smaller, the stronger the protection."
+
+
+def promise(label: Label) -> dict[str, str]:
+    """Return the fields of the page about privacy."""
+    return {
+        "protected": listed(_protected(label)),
+        "strength": listed(_strength(label)),
+        "not_covered": listed(list(label.not_covered)),
+        "bounds": listed(bounds_in_words(label)),
+    }
+
+
+def _protected(label: Label) -> list[str]:
+    if not label.private:
+        return [wording.NOT_PRIVATE_WHY]
+    return [
+        f"{label.privacy.unit[0].upper()}{label.privacy.unit[1:]}.",
+        NOISE,
+    ]
+
+
+def _strength(label: Label) -> list[str]:
+    epsilon = label.privacy.epsilon
+    if not label.private:
+        return [f"Not at all. It imitates a release with epsilon {epsilon:g}."]
+    return [
+        f"Epsilon is {epsilon:g}, which is {_strong(epsilon)}. {EPSILON}",
+        wording.promise(epsilon),
+        wording.attack(label.privacy.attacker_true_positive_rate),
+        *warnings(label),
+    ]
+
+
+def _strong(epsilon: float) -> str:
+    if epsilon <= 1:
+        return "strong"
+    if epsilon <= COMMON:
+        return "common"
+    return "weak" if wording.high_epsilon(epsilon) else "weaker than is common"

@@ -1,0 +1,159 @@
+"""Curves: the whole map over time, a typical day and a typical week, with their 95 % bands."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from html import escape
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gridveil.cube import Window
+from gridveil.draw.axis import round_times
+from gridveil.draw.chart import Line, line_chart
+from gridveil.estimate import Floats
+from gridveil.release.area import Area
+from gridveil.release.open import Answers, Release
+from gridveil.release.profile import typical_day, typical_week
+from gridveil.report.words import amount, moment, per, span
+
+MOST_POINTS = 1000
+LENGTHS = [timedelta(hours=hours) for hours in (1, 2, 3, 4, 6, 8, 12, 24, 48, 7 * 24, 14 * 24, 28 * 24)]
+WIDE, NARROW = (860, 280), (400, 240)
+ROOM = 0.05  # above the highest band
+MINUTES_OF_DAY = 24 * 60
+WEEK = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
+
+
+@dataclass(frozen=True)
+class Curve:
+    """Average kWh per step in runs of `every` steps (the last may be shorter)."""
+
+    window: Window
+    every: int
+    answers: Answers
+
+    @property
+    def firsts(self) -> NDArray[np.int64]:
+        """The steps at which runs begin."""
+        return np.arange(0, self.window.steps, self.every, dtype=np.int64)
+
+    @property
+    def middles(self) -> Floats:
+        """Where in the window the runs' middles are, 0 to 1."""
+        last = np.minimum(self.firsts + self.every, self.window.steps)
+        return (self.firsts + last) / 2 / self.window.steps
+
+
+def curve_of(release: Release) -> Curve:
+    """Return the whole map's curve, in runs of steps if there are too many for a chart."""
+    window = release.window
+    every = _every(window)
+    firsts = np.arange(0, window.steps, every)
+    periods = np.stack([firsts, np.minimum(firsts + every, window.steps)], axis=1)
+    answers = release.over(Area.box(release.grid), periods)
+    lengths = np.diff(periods, axis=1)[:, 0]
+    return Curve(window, every, Answers(*(part / lengths for part in _parts(answers))))
+
+
+def when(release: Release, zone: str) -> dict[str, str]:
+    """Return the fields of the page about when."""
+    curve = curve_of(release)
+    unit = f"kWh per {per(release.window.step)}"
+    top = int(np.argmax(curve.answers.value))
+    first = int(curve.firsts[top])
+    start = release.window.start + first * release.window.step
+    end = release.window.start + min(first + curve.every, release.window.steps) * release.window.step
+    points = "" if curve.every == 1 else f", each point the average of {per(curve.every * release.window.step)}"
+    return {
+        "curve": _charts(curve, unit),
+        "curve_points": points,
+        "peak": f"Highest {per(end - start)}: {span(start, end)}",
+        "peak_kwh": amount(float(curve.answers.value[top])),
+        "peak_interval": f"{amount(float(curve.answers.low[top]))} to {amount(float(curve.answers.high[top]))}",
+        "unit": unit,
+        "profiles": _profiles(release, zone, unit),
+    }
+
+
+def _every(window: Window) -> int:
+    """Return how many steps make a point: one, or as many as make a round length, or as it needs."""
+    if window.steps <= MOST_POINTS:
+        return 1
+    least = -(-window.steps // MOST_POINTS)
+    round_ones = [length // window.step for length in LENGTHS if length % window.step == timedelta(0)]
+    return next((every for every in round_ones if every >= least), least)
+
+
+def _charts(curve: Curve, unit: str) -> str:
+    """Draw the curve twice, wide for screens and paper, narrow for phones; the style sheet shows one."""
+    answers, window = curve.answers, curve.window
+    top = int(np.argmax(answers.value))
+    told = (
+        f"The whole map over time: from {amount(float(answers.value.min()))} to {amount(float(answers.value.max()))} "
+        f"{unit}, highest on {moment(window.start + int(curve.firsts[top]) * window.step)}; the 95 % interval is "
+        f"{amount(float((answers.high - answers.low).mean()))} kWh wide on average"
+    )
+    marks = [(step / window.steps, name) for step, name in round_times(window)]
+    lines = [Line(answers.value, "released", (answers.low, answers.high))]
+    return "".join(
+        f'<div class="{name}">'
+        + line_chart(lines, at=curve.middles, marks=marks, span=_span(lines), unit=unit, description=told, size=size)
+        + "</div>"
+        for name, size in (("wide", WIDE), ("narrow", NARROW))
+    )
+
+
+def _profiles(release: Release, zone: str, unit: str) -> str:
+    """Draw the typical day and week, where the window has them."""
+    area, figures = Area.box(release.grid), []
+    kinds: dict[str, tuple[Answers, str]]
+    if day := typical_day(release, area, zone):
+        if day.weekday is not None and day.weekend is not None:
+            kinds = {"Monday to Friday": (day.weekday, "released"), "Saturday and Sunday": (day.weekend, "second")}
+        else:
+            kinds = {"all days": (day.all, "released")}
+        if len(day.minutes) > 1:
+            hours = [(hour / 24, f"{hour}:00") for hour in range(0, 24, 6)]
+            figures.append(_profile("Typical day", kinds, day.minutes / MINUTES_OF_DAY, hours, unit))
+    if week := typical_week(release, area, zone):
+        days = [(number / len(WEEK), name) for number, name in enumerate(WEEK)]
+        kinds = {"all weeks": (week.all, "released")}
+        figures.append(_profile("Typical week", kinds, week.minutes / (MINUTES_OF_DAY * len(WEEK)), days, unit))
+    if not figures:
+        return ""
+    return (
+        f'<p>Averages of the whole map by the clock in {escape(zone)}.</p><div class="charts">{"".join(figures)}</div>'
+    )
+
+
+def _profile(
+    title: str, kinds: dict[str, tuple[Answers, str]], starts: Floats, marks: Sequence[tuple[float, str]], unit: str
+) -> str:
+    """Draw averages at the middles of their steps."""
+    lines = [Line(answers.value, style, (answers.low, answers.high)) for answers, style in kinds.values()]
+    told = "; ".join(
+        f"{title}, {kind}: from {amount(float(answers.value.min()))} to {amount(float(answers.value.max()))} {unit}"
+        for kind, (answers, _) in kinds.items()
+    )
+    key = "".join(
+        f'<span class="key"><svg viewBox="0 0 36 14" aria-hidden="true"><path class="{style}" d="M0,7 36,7"/></svg>'
+        f"{kind}</span>"
+        for kind, (_, style) in kinds.items()
+    )
+    at = starts + np.median(np.diff(starts)) / 2
+    chart = line_chart(lines, at=at, marks=marks, span=_span(lines), unit=unit, description=told)
+    return f"<figure><figcaption><b>{title}</b> {key}</figcaption>{chart}</figure>"
+
+
+def _span(lines: Sequence[Line]) -> tuple[float, float]:
+    """Return the kWh that a chart goes from and to: zero, lines and bands are on it."""
+    ends = [end for line in lines for end in (line.kwh, *(line.band or ()))]
+    bottom, top = min(0.0, *(float(end.min()) for end in ends)), max(0.0, *(float(end.max()) for end in ends))
+    return bottom, top + ROOM * (top - bottom) or 1.0
+
+
+def _parts(answers: Answers) -> tuple[Floats, Floats, Floats, Floats]:
+    return answers.value, answers.standard_error, answers.low, answers.high

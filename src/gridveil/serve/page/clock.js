@@ -59,20 +59,17 @@ export function mount(element, store, api) {
   const own = Intl.DateTimeFormat().resolvedOptions().timeZone;
   let playing = null;
 
-  const now = make('b');
-  const scrub = make('input', {type: 'range', min: 0, max: steps - 1, step: 1});
+  const now = make('p', {className: 'now'});
+  const scrub = make('input', {type: 'range', className: 'scrub', min: 0, max: steps - 1, step: 1});
   scrub.setAttribute('aria-label', 'Time shown on the map');
-  const named = {step: `one ${duration(seconds)}`.replace(/^one (\d)/, '$1'), day: 'a day', all: 'the whole window', marked: 'the marked period'};
-  const show = make('select', {id: 'show'});
-  const zone = make('button', {type: 'button'});
+  const named = {step: `one ${duration(seconds)}`.replace(/^one (\d)/, '$1'), day: 'one day', all: 'whole window', marked: 'marked period'};
+  const show = make('select', {id: 'show', className: 'show'});
+  show.setAttribute('aria-label', 'How much time the map shows');
+  const zone = make('button', {type: 'button', className: 'zone'});
   const back = press('back', 'One back', () => move(-1));
   const play = press('play', 'Play', () => (playing ? pause() : start()), 'play');
   const forward = press('forward', 'One forward', () => move(1));
-  element.append(
-    make('div', {className: 'now'}, now, make('div', {className: 'choices'}, make('label', {}, 'Show ', show), zone)),
-    make('div', {className: 'steps'}, back, play, forward),
-    scrub,
-  );
+  element.append(now, zone, make('div', {className: 'steps'}, back, play, forward), scrub, show);
 
   const length = () => sizes[way(store.get().time, facts)] ?? 1;
 
@@ -143,10 +140,10 @@ export function mount(element, store, api) {
     store.set({time: piece(Number(scrub.value), length() === steps ? 1 : length(), steps)});
   });
   show.addEventListener('change', () => {
-    pause();
+    const chosen = show.value;
     const {time, period} = store.get();
-    if (show.value === 'marked') store.set({time: period ?? time});
-    else store.set({time: piece(time[0], sizes[show.value], steps)});
+    pause();
+    store.set({time: chosen === 'marked' ? (period ?? time) : piece(time[0], sizes[chosen], steps)});
   });
   zone.addEventListener('click', () => store.set({zone: store.get().zone === 'UTC' ? own : 'UTC'}));
   store.subscribe(refresh);

@@ -53,7 +53,7 @@ function body(facts) {
   const name = make('h2', 'How private is this?');
   name.id = 'label-name';
   const warnings = [...(facts.private ? [] : [NOT_PRIVATE]), ...privacy.warnings].map((text) => Object.assign(make('p', text), {className: 'banner'}));
-  const lead = Object.assign(make('p', 'Before these numbers were published, random noise was added to them, so that nobody can tell from them whether any one household was in the data. The stronger the protection, the wider the error bars.'), {className: 'lead'});
+  const lead = Object.assign(make('p', 'Random noise was added before these numbers were published. It limits what anyone can learn from them about any one household; how far is said below. The stronger the limit, the wider the error bars.'), {className: 'lead'});
   const full = facts.label_in_words.flatMap(({heading, lines}) => part(heading, list(lines)));
   return make('div', '',
     name,

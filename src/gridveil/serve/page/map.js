@@ -164,7 +164,7 @@ export function mount(element, store, api) {
   function measure() {
     const width = element.clientWidth;
     if (!width) return;
-    view.frame = frame(store.release, width, Math.max(240, Math.min(0.54 * innerHeight, 760)));
+    view.frame = frame(store.release, width, Math.max(240, Math.min(0.53 * innerHeight, 760)));
     layer();
     view.redraw();
   }

@@ -9,7 +9,7 @@ const CLOSE = 12;
 const ICONS = {rectangle: 'M2 4h12v8H2z', polygon: 'M8 1.5 14.5 6 12 14H4L1.5 6z'};
 const HINTS = {
   rectangle: 'Drag on the map to mark an area',
-  polygon: 'Click the corners; a double click or Enter closes it',
+  polygon: 'Click the corners; double click or Enter closes',
   none: 'Tap a cell to read it, or choose how to mark an area',
 };
 
@@ -72,12 +72,14 @@ export function mount(element, store) {
   let dragged = false;
 
   const modes = ['rectangle', 'polygon'].map((name) => button(name === 'rectangle' ? 'Rectangle' : 'Polygon', ICONS[name], () => choose(touch && mode === name ? null : name)));
-  const finish = button('Close polygon', null, close);
+  const finish = button('Close the polygon', null, close);
+  finish.className = 'finish';
   const clear = button('Clear', null, () => {
     cancel();
     store.set({area: null});
   });
-  element.append(...modes, finish, clear);
+  element.append(...modes, clear);
+  view.element.append(finish); // on the map: beside the other buttons it would push the map away below the pointer
 
   function choose(name) {
     mode = name;
@@ -111,7 +113,7 @@ export function mount(element, store) {
 
   function look(cell) {
     view.cell = cell;
-    tip(store, cell);
+    tip(store, view.draft ? null : cell);
     view.redraw();
   }
 

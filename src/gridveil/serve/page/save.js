@@ -4,6 +4,7 @@ import {marks, palette, position} from './colour.js';
 import {frame} from './frame.js';
 import {scene, theme, view} from './map.js';
 import {paint} from './paint.js';
+import {toHash} from './state.js';
 import {duration, instant, number, place, span, zoneName} from './words.js';
 
 const NAMES = {
@@ -58,7 +59,7 @@ export function highestTable({cells}) {
 }
 
 /** A sheet with a title above and a line below, for pictures that go into a report. */
-function sheet(facts, state, width, height, ratio, about) {
+function sheet(facts, width, height, ratio, about) {
   const canvas = Object.assign(document.createElement('canvas'), {width: width * ratio, height: height * ratio});
   const ctx = canvas.getContext('2d');
   const colours = theme();
@@ -83,13 +84,13 @@ export function mapPicture(store) {
   const state = store.get();
   const [width, ratio] = [900, 2];
   const at = frame(facts, width - 32, 760);
-  const about = `${span(state.time, facts, state.zone)} (${zoneName(state.zone)}) · average kWh of a cell per ${duration(facts.axes.time.step_seconds)}; hatched: the 95 % interval is wider than the value`;
-  const {canvas, ctx, colours} = sheet(facts, state, width, at.height + 190, ratio, about);
+  const about = `${span(state.time, facts, state.zone)} (${zoneName(state.zone)})`;
+  const {canvas, ctx, colours} = sheet(facts, width, at.height + 204, ratio, about);
   ctx.save();
   ctx.translate(16, 80);
   paint(ctx, scene(store, at, ratio), colours);
   ctx.restore();
-  const [x, y, w] = [16 + at.box.x, 80 + at.height + 14, at.box.w];
+  const [x, y, w] = [16 + at.box.x, 80 + at.height + 32, at.box.w];
   palette(matchMedia('(prefers-color-scheme: dark)').matches).forEach((colour, n, {length}) => {
     ctx.fillStyle = `rgb(${colour.join(' ')})`;
     ctx.fillRect(x + (n * w) / length, y, w / length + 0.6, 12);
@@ -97,6 +98,7 @@ export function mapPicture(store) {
   ctx.fillStyle = colours.quiet;
   ctx.font = `12px ${FONT}`;
   ctx.textBaseline = 'top';
+  ctx.fillText(`Average use of a cell per ${duration(facts.axes.time.step_seconds)}; hatched: the 95 % interval is wider than the value`, x, y - 20, w);
   const {top} = facts.scale;
   for (const value of marks(top)) {
     ctx.textAlign = value === top ? 'right' : value ? 'center' : 'left';
@@ -112,8 +114,9 @@ export function curvePicture(store) {
   const ratio = drawn.width / drawn.offsetWidth;
   const facts = store.release;
   const {area, zone} = store.get();
-  const about = `Use of ${place(area)} over time (${zoneName(zone)}), with its 95 % interval`;
-  const {canvas, ctx} = sheet(facts, store.get(), drawn.offsetWidth + 32, drawn.offsetHeight + 130, ratio, about);
+  const unit = document.querySelector('#panel-curve .unit')?.textContent ?? 'kWh';
+  const about = `${place(area)[0].toUpperCase()}${place(area).slice(1)} (${zoneName(zone)}) · ${unit}`;
+  const {canvas, ctx} = sheet(facts, drawn.offsetWidth + 32, drawn.offsetHeight + 130, ratio, about);
   ctx.drawImage(drawn, 16, 80, drawn.offsetWidth, drawn.offsetHeight);
   return canvas;
 }
@@ -141,7 +144,7 @@ export function mount(element, store, api) {
       downloadCsv(`${facts.id}-highest.csv`, ...highestTable(await api.highest({time, count: 10})));
     },
     'Copy a link to this view': async () => {
-      await navigator.clipboard.writeText(location.href);
+      await navigator.clipboard.writeText(location.href.split('#')[0] + toHash(store.get()));
       return 'Copied';
     },
   };

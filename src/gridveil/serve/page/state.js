@@ -82,27 +82,35 @@ function fitRange(range, size) {
   return first < last ? [first, last] : null;
 }
 
-const round = (coordinate) => Number(coordinate.toFixed(6));
+/** Decimals that place a corner to a millionth of the map: no longer a link than that needs. */
+function decimals({axes, lonlat}) {
+  const width = lonlat ? Math.abs(lonlat[1][0] - lonlat[0][0]) : Math.abs(axes.x.end - axes.x.start);
+  return Math.min(Math.max(6 - Math.floor(Math.log10(width || 1)), 0), 12);
+}
 
-function fitArea(area, axes) {
+function fitArea(area, facts) {
+  const {axes} = facts;
   if (!area) return null;
-  if (area.polygon) return {polygon: area.polygon.map((corner) => corner.map(round))};
+  if (area.polygon) {
+    const digits = decimals(facts);
+    return {polygon: area.polygon.map((corner) => corner.map((value) => Number(value.toFixed(digits))))};
+  }
   const x = fitRange(area.x, axes.x.size);
   const y = fitRange(area.y, axes.y.size);
   return x && y ? {x, y} : null;
 }
 
 /** Fit a state to a release: ranges end where the grid and the window end. */
-export function fit(state, {id, axes}) {
-  const {steps} = axes.time;
-  const other = state.other && {area: fitArea(state.other.area, axes), period: fitRange(state.other.period, steps)};
+export function fit(state, facts) {
+  const {steps} = facts.axes.time;
+  const other = state.other && {area: fitArea(state.other.area, facts), period: fitRange(state.other.period, steps)};
   return {
     ...EMPTY,
     ...state,
-    release: id,
+    release: facts.id,
     time: fitRange(state.time, steps) ?? [0, steps],
     period: fitRange(state.period, steps),
-    area: fitArea(state.area, axes),
+    area: fitArea(state.area, facts),
     other,
   };
 }

@@ -1,7 +1,7 @@
 /** The large number: what the marked area used in the marked period, how sure that is, and what share of the map. */
 
-import {ANSWER, averageOver, cellCount, csvButton, extent, follow, lasting, make, per, percent, sentence, shareOf, size, vague} from './panel.js';
-import {amount, figure, instant, interval, place, span, zoneName} from './words.js';
+import {ANSWER, averageOver, cellCount, csvButton, extent, follow, instants, lasting, make, per, rounded, sentence, shareOf, size, vague} from './panel.js';
+import {amount, figure, interval, place, span, zoneName} from './words.js';
 
 const VAGUE = 'Too uncertain to say much: the interval is wider than the value.';
 const NEGATIVE = 'A value below zero is noise around little or no consumption.';
@@ -18,7 +18,7 @@ export function average(answer, period, facts) {
 export function shareInWords(answer, map) {
   const share = shareOf(answer, map);
   if (!share) return 'Its share of the whole map cannot be said: the map’s own interval reaches down to zero.';
-  const {value, low, high} = percent(share);
+  const {value, low, high} = rounded(per(share, 1 / 100));
   return `${value} % of the whole map in the same period (${low} to ${high} % if both intervals hold).`;
 }
 
@@ -47,8 +47,8 @@ export function mount(element, store, api) {
 
   function rows() {
     const names = ['area', 'cells', 'start', 'end', ...ANSWER, 'share_of_map'];
-    const when = [shown.time.first, shown.time.last].map((step) => instant(step, facts).toISOString());
-    return [names, [[place(asked.area), shown.area.cells, ...when, shown.value, shown.standard_error, shown.low, shown.high, shown.share_of_map]]];
+    const {area, time, value, standard_error: error, low, high, share_of_map: share} = shown;
+    return [names, [[place(asked.area), area.cells, ...instants([time.first, time.last], facts), value, error, low, high, share]]];
   }
 
   function show([answer, map], question) {

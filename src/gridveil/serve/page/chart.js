@@ -66,7 +66,7 @@ function options(spec, size) {
   };
   return {
     ...size,
-    padding: [10, 12, 0, 0],
+    padding: [10, 20, 0, 0],
     legend: {show: false},
     cursor: {drag: {x: false, y: false, setScale: false}, y: false, points: {show: false}},
     tzDate: seconds => uPlot.tzDate(new Date(1000 * seconds), spec.zone ?? 'UTC'),

@@ -1,7 +1,7 @@
 /** Two selections side by side: two areas, two periods, or both; and whether they differ, as far as intervals tell. */
 
-import {ANSWER, bar, barRange, csvButton, follow, lasting, make, per, sentence, shareOf} from './panel.js';
-import {amount, figure, instant, interval, number, place, span} from './words.js';
+import {ANSWER, bar, barRange, csvButton, follow, instants, lasting, make, per, rounded, sentence, shareOf} from './panel.js';
+import {amount, figure, interval, place, span} from './words.js';
 
 /** Which one is higher, said only where the intervals do not overlap. */
 export function verdict(a, b) {
@@ -17,9 +17,7 @@ export const difference = (a, b) => ({value: a.value - b.value, low: a.low - b.h
 export function ratioInWords(a, b) {
   const ratio = shareOf(a, b);
   if (!ratio) return 'How many times B that is cannot be said: B may be nothing at all.';
-  const width = ratio.high - ratio.low;
-  const decimals = width > 0 ? Math.min(4, Math.max(0, 1 - Math.floor(Math.log10(width / 4)))) : 2;
-  const [value, low, high] = [ratio.value, ratio.low, ratio.high].map((times) => number(times, decimals));
+  const {value, low, high} = rounded(ratio);
   return `A is ${value} times B (${low} to ${high} times if both intervals hold).`;
 }
 
@@ -103,7 +101,7 @@ export function mount(element, store, api) {
   function csv(sides) {
     const names = ['which', 'area', 'cells', 'start', 'end', ...ANSWER];
     return [names, sides.map(({area, period, total}, i) => [
-      'AB'[i], place(area), total.area.cells, ...period.map((step) => instant(step, facts).toISOString()),
+      'AB'[i], place(area), total.area.cells, ...instants(period, facts),
       total.value, total.standard_error, total.low, total.high,
     ])];
   }

@@ -1,7 +1,7 @@
 /** An area's consumption over time with its 95 % band; dragging on it, or Shift and arrow keys, marks a period. */
 
 import {chart, pointAt, readable} from './chart.js';
-import {ANSWER, csvButton, follow, lasting, make, sentence} from './panel.js';
+import {ANSWER, brief, csvButton, follow, instants, lasting, make, sentence} from './panel.js';
 import {amount, instant, interval, place, span} from './words.js';
 
 const MOST_POINTS = 1000;
@@ -22,9 +22,9 @@ const best = (values, better) => values.reduce((found, value, i) => (better(valu
 
 /** The highest and the lowest point in a sentence. */
 export function summary(series, facts, zone) {
-  const say = (name, i) => `${name} ${amount(answerAt(series, i))} (${interval(answerAt(series, i))}), ${span(covered(series, i), facts, zone)}`;
+  const say = (name, i) => `${name} ${brief(answerAt(series, i))}, ${span(covered(series, i), facts, zone)}`;
   const [top, bottom] = [best(series.value, (a, b) => a > b), best(series.value, (a, b) => a < b)];
-  return `${say('Highest:', top)}. ${say('Lowest:', bottom)}.`;
+  return `${say('Highest', top)}. ${say('Lowest', bottom)}.`;
 }
 
 export function mount(element, store, api) {
@@ -35,15 +35,16 @@ export function mount(element, store, api) {
   let [shown, other, pending, anchor] = [null, null, null, null];
 
   const unit = `kWh per ${lasting(every, facts)}`;
+  const short = steps > every && steps % every ? `; the last point is of ${lasting(steps % every, facts)} alone` : '';
   const readout = make('div', {class: 'readout'});
   const key = make('ul', {class: 'key'});
   const frame = make('div', {class: 'chart', id: 'curve-chart', 'aria-describedby': 'curve-help'});
   const clear = make('button', {type: 'button', class: 'plain', onclick: () => store.set({period: null})}, 'Clear the period');
   const csv = csvButton('the curve', `${facts.id}-curve`, rows);
   const help = make('p', {class: 'hint', id: 'curve-help'},
-    `Drag to mark a period. Click to show that ${lasting(1, facts)} on the map. `,
+    'Drag to mark a period. Click to show that time on the map. ',
     make('span', {class: 'keys'}, 'Keys: arrows move, Shift and arrows mark, Enter shows on the map, Escape clears.'));
-  const body = make('div', {}, make('div', {class: 'panel-head'}, make('span', {class: 'unit'}, unit), key, clear, csv), readout, frame, help);
+  const body = make('div', {}, make('div', {class: 'panel-head'}, make('span', {class: 'unit'}, `${unit}; shaded, and in brackets: 95 % interval${short}`), clear, csv), key, readout, frame, help);
   const trouble = make('div', {role: 'status'});
   element.replaceChildren(body, trouble);
 
@@ -95,11 +96,9 @@ export function mount(element, store, api) {
   }
 
   function rows() {
-    const line = (series, area) => series.value.map((value, i) => {
-      const [first, last] = covered(series, i);
-      const when = [first, last].map((step) => instant(step, facts).toISOString());
-      return [place(area), ...when, value, series.standard_error[i], series.low[i], series.high[i]];
-    });
+    const line = (series, area) => series.value.map((value, i) => (
+      [place(area), ...instants(covered(series, i), facts), value, series.standard_error[i], series.low[i], series.high[i]]
+    ));
     const {area, other: compared} = store.get();
     const names = ['area', 'start', 'end', ...ANSWER];
     return [names, [...line(shown, area), ...(other ? line(other, compared.area) : [])]];
@@ -110,6 +109,7 @@ export function mount(element, store, api) {
     body.hidden = false;
     trouble.replaceChildren();
     const names = second ? [['a', `A: ${place(area)}`], ['b', `B: ${place(others.area)}`]] : [['a', place(area)]];
+    key.hidden = !second;  // the answer above names the area
     key.replaceChildren(...names.map(([kind, name]) => make('li', {class: kind}, name)));
     const line = (series, colour) => ({value: series.value, low: series.low, high: series.high, colour});
     drawing.show({
@@ -125,7 +125,7 @@ export function mount(element, store, api) {
       },
     });
     const page = Math.max(1, Math.round(86400 / (every * seconds)));
-    cursor.over({count: first.value.length, page, text: words, label: `Consumption over time, ${names.map(([, name]) => name).join('; ')}, in ${unit}. ${summary(first, facts, zone)}`});
+    cursor.over({count: first.value.length, page, text: words, label: `Consumption over time, ${names.map(([, name]) => name).join('; ')}, in ${unit}, with 95 % intervals in brackets. ${summary(first, facts, zone)}`});
     read(null);
   }
 
@@ -192,7 +192,10 @@ export function mount(element, store, api) {
     placeMarks();
   }
   frame.addEventListener('keyup', (event) => event.key === 'Shift' && commit());
-  frame.addEventListener('blur', commit);
+  frame.addEventListener('blur', () => {
+    commit();
+    read(null);
+  });
   frame.addEventListener('focus', () => shown && pointAt(drawing.plot, cursor.at));
   frame.addEventListener('keydown', (event) => {
     if (event.key === 'Enter') onMap(cursor.at);

@@ -1,7 +1,7 @@
 /** The ten highest cells of a period, and whether their order is certain. */
 
-import {ANSWER, bar, barRange, csvButton, follow, make, sentence} from './panel.js';
-import {amount, instant, interval, span, zoneName} from './words.js';
+import {ANSWER, bar, barRange, csvButton, follow, instants, make, sentence} from './panel.js';
+import {amount, figure, span, zoneName} from './words.js';
 
 const COUNT = 10;
 
@@ -14,7 +14,7 @@ export function ordinal(rank) {
 /** What single cells' 95 % intervals say about a cell's place among all cells. */
 export function placeInWords([from, to]) {
   if (from === to) return from === 1 ? 'certainly the highest' : `certainly ${ordinal(from)}`;
-  return `somewhere between ${from === 1 ? 'highest' : ordinal(from)} and ${ordinal(to)}`;
+  return `somewhere between ${ordinal(from)} and ${ordinal(to)}`;
 }
 
 export function mount(element, store, api) {
@@ -23,6 +23,7 @@ export function mount(element, store, api) {
 
   function row(cell, i, range) {
     const {x, y, place} = cell;
+    const {low, high} = figure(cell);
     const value = make('b', {}, amount(cell));
     Object.assign(value.dataset, {value: cell.value, low: cell.low, high: cell.high});
     const choose = make('button', {type: 'button', class: 'plain', 'data-x': x, 'data-y': y, 'aria-label': `Mark cell x ${x}, y ${y}`,
@@ -30,7 +31,7 @@ export function mount(element, store, api) {
     return make('tr', {},
       make('td', {class: 'rank'}, String(i + 1)),
       make('th', {scope: 'row'}, choose),
-      make('td', {class: 'amount'}, value, make('span', {class: 'quiet'}, interval(cell)), bar(cell, range)),
+      make('td', {class: 'amount'}, value, make('span', {class: 'quiet'}, `${low} to ${high}`), bar(cell, range)),
       make('td', {class: 'order'}, placeInWords(place)));
   }
 
@@ -45,7 +46,7 @@ export function mount(element, store, api) {
 
   function rows() {
     const names = ['rank', 'x', 'y', 'start', 'end', ...ANSWER, 'place_from', 'place_to'];
-    const when = [shown.time.first, shown.time.last].map((step) => instant(step, facts).toISOString());
+    const when = instants([shown.time.first, shown.time.last], facts);
     return [names, shown.cells.map((cell, i) => [
       i + 1, cell.x, cell.y, ...when, cell.value, cell.standard_error, cell.low, cell.high, ...cell.place,
     ])];
@@ -63,7 +64,7 @@ export function mount(element, store, api) {
         csvButton('the highest cells', `${facts.id}-highest`, rows)),
       make('table', {class: 'highest'},
         make('caption', {}, title),
-        make('thead', {}, make('tr', {}, ...['Rank', 'Cell', 'Consumption', 'Place among all cells'].map((name) => make('th', {scope: 'col'}, name)))),
+        make('thead', {}, make('tr', {}, ...['Rank', 'Cell', 'Consumption, 95 % interval', 'Place among all cells'].map((name) => make('th', {scope: 'col'}, name)))),
         make('tbody', {}, ...cells.map((cell, i) => row(cell, i, range)))),
       sentence(certain === cells.length
         ? 'Going by their 95 % intervals, the order is certain.'

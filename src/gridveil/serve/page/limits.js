@@ -22,6 +22,12 @@ export function fromLocal(text, zone) {
 /** The corners of a rectangle. */
 const ring = (west, south, east, north) => [[west, south], [east, south], [east, north], [west, north]];
 
+/** West, east, south and north of the map, in the coordinates that areas are given in. */
+function mapLimits({lonlat, axes: {x, y}}) {
+  const corners = lonlat ?? ring(x.start, y.start, x.end, y.end);
+  return [0, 1].flatMap((axis) => [Math.min, Math.max].map((pick) => pick(...corners.map((corner) => corner[axis]))));
+}
+
 /** The limits of an area if it is a rectangle, else null. */
 export function limitsOf(area, facts, way) {
   const {x, y} = facts.axes;
@@ -52,9 +58,8 @@ export function areaOf(texts, facts, way) {
     };
     return {x: pair('x', given.slice(0, 2), x), y: pair('y', given.slice(2), y)};
   }
-  const corners = facts.lonlat ?? ring(x.start, y.start, x.end, y.end);
-  const ends = [0, 1].flatMap((axis) => [Math.min, Math.max].map((pick) => pick(...corners.map((corner) => corner[axis]))));
-  const [west, east, south, north] = given.map((value, i) => value ?? ends[i]);
+  const edges = mapLimits(facts);
+  const [west, east, south, north] = given.map((value, i) => value ?? edges[i]);
   if (west >= east || south >= north) throw new Error('“From” must be below “to”.');
   return {polygon: ring(west, south, east, north)};
 }
@@ -84,12 +89,12 @@ export function mount(element, store, api) {
 
   function relabel() {
     const cells = way.value === 'cells';
-    const names = cells
-      ? [`x from (0)`, `x to (${number(x.size - 1)})`, 'y from (0)', `y to (${number(y.size - 1)})`]
-      : facts.lonlat
-        ? ['longitude from', 'longitude to', 'latitude from', 'latitude to']
-        : ['x from', 'x to', 'y from', 'y to'];
-    sides.forEach((label, i) => { label.firstChild.textContent = names[i]; });
+    const [across, up] = cells || !facts.lonlat ? ['x', 'y'] : ['longitude', 'latitude'];
+    const edges = cells ? [0, x.size - 1, 0, y.size - 1] : mapLimits(facts).map((edge) => Number(edge.toFixed(6)));
+    sides.forEach((label, i) => {
+      label.firstChild.textContent = `${i < 2 ? across : up} ${i % 2 ? 'to' : 'from'}`;
+      input(label).placeholder = edges[i];
+    });
     typed.area = false;
     fill(store.get());
   }

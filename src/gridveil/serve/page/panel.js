@@ -1,7 +1,7 @@
 /** What the panels share: making elements, asking the server when the state changes, names of places and rates. */
 
 import {downloadCsv} from './save.js';
-import {duration, number} from './words.js';
+import {duration, figure, instant, number} from './words.js';
 
 /** An element with attributes (on…: a listener) and children, which may be text. */
 export function make(tag, attributes = {}, ...children) {
@@ -60,6 +60,9 @@ export const sentence = (text, kind = 'quiet') => make('p', {class: kind}, text)
 /** Names of an answer's columns in files. */
 export const ANSWER = ['kwh', 'standard_error_kwh', 'low_95_kwh', 'high_95_kwh'];
 
+/** Steps as the instants they start at, for files. */
+export const instants = (steps, facts) => steps.map((step) => instant(step, facts).toISOString().replace('.000', ''));
+
 /** A button that saves a table as a CSV file; table() gives names of columns, and rows. */
 export function csvButton(what, name, table) {
   const label = `CSV: save ${what} as a table`;  // begins with what is seen, for those who speak to their computer
@@ -71,12 +74,17 @@ export function per({value, low, high}, parts) {
   return {value: value / parts, low: low / parts, high: high / parts};
 }
 
-/** Percentages, to what their range allows: {value: "12.3", low: "11.9", high: "12.8"}. */
-export function percent({value, low, high}) {
-  const width = 100 * (high - low);
-  const decimals = width > 0 ? Math.min(4, Math.max(0, 1 - Math.floor(Math.log10(width / 4)))) : 2;
-  const write = (fraction) => number(100 * fraction, Math.min(decimals, 2));
-  return {value: write(value), low: write(low), high: write(high)};
+/** Three numbers with the digits that their range allows: {value: "12.3", low: "11.9", high: "12.8"}. */
+export function rounded({value, low, high}) {
+  const width = high - low;
+  const decimals = width > 0 ? Math.min(4, Math.max(0, 1 - Math.floor(Math.log10(width)))) : 2;
+  return {value: number(value, decimals), low: number(low, decimals), high: number(high, decimals)};
+}
+
+/** "522 kWh (466 to 578)": for charts, which say that brackets are 95 % intervals. */
+export function brief(answer) {
+  const {value, low, high, unit} = figure(answer);
+  return `${value} ${unit} (${low} to ${high})`;
 }
 
 /** The share of a part in a whole, and its range if both intervals hold; null where the whole may be nothing. */
@@ -107,7 +115,8 @@ export function size(cells, facts) {
   return `about ${number(km2, km2 < 10 ? 2 : km2 < 100 ? 1 : 0)} km²`;
 }
 
-const coordinate = (value, span) => number(value, Math.min(6, Math.max(0, Math.ceil(2 - Math.log10(Math.abs(span))))));
+/** A coordinate to a thousandth of what the map spans, or about 10 m. */
+const coordinate = (value, span) => value.toLocaleString('en', {maximumFractionDigits: Math.min(6, Math.max(0, Math.ceil(3 - Math.log10(span))))}).replace('-', '−');
 
 /** Where an area lies in coordinates: "x 750 to 2,500, y 0 to 1,000", or "0.42° to 0.35° W, 51.42° to 51.44° N". */
 export function extent(area, facts) {
@@ -122,7 +131,7 @@ export function extent(area, facts) {
   const unit = facts.lonlat && !degrees && x.unit ? ` ${x.unit}` : '';
   const limits = (values, axis, [minus, plus]) => {
     const [least, most] = [Math.min(...values), Math.max(...values)];
-    const write = (value) => coordinate(value, degrees ? 0.01 : axis.end - axis.start);
+    const write = (value) => coordinate(value, degrees ? 0.1 : axis.end - axis.start);
     if (!degrees) return `${write(least)} to ${write(most)}${unit}`;
     if (least < 0 && most <= 0) return `${write(-least)}° to ${write(-most)}° ${minus}`;
     return least < 0 ? `${write(-least)}° ${minus} to ${write(most)}° ${plus}` : `${write(least)}° to ${write(most)}° ${plus}`;

@@ -1,7 +1,7 @@
 /** A typical day and a typical week of an area, by the clock on the wall. */
 
 import {chart, pointAt, readable} from './chart.js';
-import {ANSWER, csvButton, follow, lasting, make, sentence} from './panel.js';
+import {ANSWER, brief, csvButton, follow, lasting, make, sentence} from './panel.js';
 import {amount, interval, place, zoneName} from './words.js';
 
 const DAYS = ['Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday', 'Sunday'];
@@ -26,7 +26,14 @@ const answerAt = ({value, low, high}, i) => ({value: value[i], low: low[i], high
 
 function peak(name, line, when) {
   const top = line.value.indexOf(Math.max(...line.value));
-  return `${name}: highest ${when(top)}, ${amount(answerAt(line, top))} (${interval(answerAt(line, top))})`;
+  return `${name}highest ${when(top)}, ${brief(answerAt(line, top))}`;
+}
+
+/** When each line is highest; days of one kind say more than all of them together. */
+function peaks(lines, when) {
+  const told = lines.length > 1 ? lines.filter(({dash}) => !dash) : lines;
+  const text = told.map((line) => peak(lines.length > 1 ? `${line.name}: ` : '', line, when)).join('. ');
+  return `${text[0].toUpperCase()}${text.slice(1)}.`;
 }
 
 /** One chart: lines with bands, a line of text for the point under the pointer, arrow keys. */
@@ -41,7 +48,7 @@ function figure(heading, id, unit) {
 
   function show({lines, minutes, step, range, splits, labels, when, name}) {
     const read = (i) => (i == null
-      ? [make('span', {}, `${lines.map((line) => peak(line.name, line, when)).join('. ')}.`)]
+      ? [make('span', {}, peaks(lines, when))]
       : [make('span', {}, when(i)), ...lines.map((line) => make('span', {}, make('b', {class: line.colour}, amount(answerAt(line, i))), ` ${interval(answerAt(line, i))}`))]);
     const rest = () => readout.replaceChildren(...read(null));
     frame.onpointerleave = rest;
@@ -49,7 +56,7 @@ function figure(heading, id, unit) {
     key.replaceChildren(...(lines.length > 1 ? lines.map((line) => make('li', {class: line.colour}, line.name)) : []));
     drawing.show({x: minutes.map((minute) => minute + step / 2), lines, range, splits, labels, height: 210, hover: (i) => readout.replaceChildren(...read(i))});
     const text = (i) => `${when(i)}: ${lines.map((line) => `${line.name} ${amount(answerAt(line, i))}, ${interval(answerAt(line, i))}`).join('; ')}`;
-    cursor.over({count: minutes.length, page: Math.max(1, Math.round(DAY / step)), text, label: `${name}. ${lines.map((line) => peak(line.name, line, when)).join('. ')}.`});
+    cursor.over({count: minutes.length, page: Math.max(1, Math.round(DAY / step)), text, label: `${name}, with 95 % intervals in brackets. ${peaks(lines, when)}`});
     rest();
   }
   return {element, show};
@@ -60,11 +67,12 @@ export function mount(element, store, api) {
   const {time} = facts.axes;
   const step = time.step_seconds / 60;
   const unit = `average kWh per ${lasting(1, facts)}`;
+  const noted = `${unit}; shaded, and in brackets: 95 % interval`;
   let [shown, asked] = [null, null];
 
   const title = make('p', {class: 'panel-what'});
   const csv = csvButton('the typical day and week', `${facts.id}-profile`, rows);
-  const [day, week] = [figure('Typical day', 'profile-day', unit), figure('Typical week', 'profile-week', unit)];
+  const [day, week] = [figure('Typical day', 'profile-day', noted), figure('Typical week', 'profile-week', noted)];
   const [noDay, noWeek, lacks] = [sentence(''), sentence(''), sentence('')];
   const body = make('div', {}, make('div', {class: 'panel-head'}, title, csv), day.element, lacks, noDay, week.element, noWeek);
   const trouble = make('div', {role: 'status'});

@@ -2,12 +2,12 @@ import re
 import subprocess
 import sys
 from datetime import UTC, date, datetime, timedelta
-from html.parser import HTMLParser
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import numpy as np
 import pytest
+from tests.report.reading import Reader
 
 from gridveil.cube import Grid, Window
 from gridveil.estimate import Estimate, NoisyParts
@@ -20,7 +20,6 @@ from gridveil.release.write import write_release
 
 GRID = Grid(0, 0, 12, 8, nx=12, ny=8)
 WINDOW = Window(datetime(2013, 2, 4, tzinfo=UTC), timedelta(hours=1), 48)
-VOID = {"meta", "img", "path", "line", "rect"}
 
 
 def released(folder: Path, truth: np.ndarray, noise: float, grid: Grid = GRID, window: Window = WINDOW) -> Release:
@@ -46,37 +45,6 @@ def released(folder: Path, truth: np.ndarray, noise: float, grid: Grid = GRID, w
     return open_release(path)
 
 
-class Reader(HTMLParser):
-    """Check that tags close in order, and collect images, loaded resources and words."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.open: list[str] = []
-        self.pictures: list[str | None] = []
-        self.loaded: list[str] = []
-        self.words = ""
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        given = dict(attrs)
-        self.loaded += [given[key] or "" for key in ("src", "href", "srcset", "xlink:href") if key in given]
-        if tag == "img":
-            self.pictures.append(given.get("alt"))
-        if given.get("role") == "img":
-            self.pictures.append(given.get("aria-label"))
-        if tag not in VOID:
-            self.open.append(tag)
-
-    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        assert tag in VOID
-        self.handle_starttag(tag, attrs)
-
-    def handle_endtag(self, tag: str) -> None:
-        assert self.open.pop() == tag
-
-    def handle_data(self, data: str) -> None:
-        self.words += data
-
-
 @pytest.fixture(scope="module")
 def truth() -> np.ndarray:
     return make_town(400, grid=GRID, window=WINDOW).cube(WINDOW)
@@ -100,9 +68,7 @@ def page(truth: np.ndarray, releases: dict[str, Release], folder: Path) -> str:
 
 @pytest.fixture(scope="module")
 def reader(page: str) -> Reader:
-    reader = Reader()
-    reader.feed(page)
-    return reader
+    return Reader(page)
 
 
 def test_the_page_is_well_formed(page: str, reader: Reader) -> None:
@@ -133,7 +99,7 @@ def test_every_picture_is_told_in_words(reader: Reader) -> None:
 
 
 def test_the_page_says_what_was_promised_and_how_to_go_on(reader: Reader) -> None:
-    words = " ".join(reader.words.split())
+    words = reader.text
     assert "ε = 3" in words
     assert "one household, with its entire series" in words
     assert "at most 20 kWh in a step and 136 kWh in the published window" in words
@@ -142,6 +108,7 @@ def test_the_page_says_what_was_promised_and_how_to_go_on(reader: Reader) -> Non
     assert "What the error bars do not cover" in words
     assert "gridveil query DIR --x 0:10 --y 0:10" in words
     assert "gridveil info DIR" in words
+    assert "gridveil serve DIR --open" in words
     assert "good <one>" in words
 
 

@@ -9,19 +9,37 @@ import numpy as np
 
 from gridveil.cube import Grid
 from gridveil.release.export.places import to_lonlat
-from gridveil.release.highest import High
+from gridveil.release.highest import High, highest, order_in_words
+from gridveil.release.open import Release
 from gridveil.report.ground import degrees
 from gridveil.report.words import amount, interval
 
 COUNT = 10
+ALIKE = 1e-6
 
 
-def table(ranked: Sequence[High], grid: Grid) -> str:
-    """Return the rows of the table."""
-    return "".join(
+def told_apart(release: Release) -> list[High]:
+    """Return the highest cells of the whole window; none where all that would be listed are the same."""
+    ranked = highest(release, 0, release.window.steps, COUNT + 1)
+    alike = len(ranked) > COUNT and ranked[0].value - ranked[-1].value <= ALIKE * abs(ranked[0].value)
+    return [] if alike else ranked[:COUNT]
+
+
+def table(ranked: list[High], grid: Grid) -> str:
+    """Return the table, and what intervals say about its order."""
+    if not ranked:
+        return "<p>This release does not tell cells apart: the highest all have the same value.</p>"
+    rows = "".join(
         f'<tr><td>{place}</td><th scope="row">x {cell.x}, y {cell.y}<small>{escape(where)}</small></th>'
-        f"<td>{amount(cell.value)}</td><td>{interval(cell)}</td><td>{_places(cell)}</td></tr>"
+        f"<td>{amount(cell.value)}<small>{interval(cell)}</small></td><td>{_places(cell)}</td></tr>"
         for place, (cell, where) in enumerate(zip(ranked, _centres(ranked, grid), strict=True), 1)
+    )
+    which = "The only cell." if len(ranked) == 1 else f"The {len(ranked)} cells that used most in the whole period."
+    return (
+        f"<p>{which} {escape(order_in_words(ranked))}</p>"
+        '<div class="table"><table><thead><tr><th scope="col">#</th><th scope="col">Cell</th>'
+        '<th scope="col">kWh<small>95 % interval</small></th><th scope="col">Possible places</th></tr></thead>'
+        f"<tbody>{rows}</tbody></table></div>"
     )
 
 

@@ -13,7 +13,6 @@ from gridveil.folder import new_file
 from gridveil.release import wording
 from gridveil.release.cite import bibtex, cite
 from gridveil.release.files import VALUES
-from gridveil.release.highest import highest, order_in_words
 from gridveil.release.label import Label, warnings
 from gridveil.release.open import Release
 from gridveil.report import high
@@ -39,7 +38,7 @@ def make_page(release: Release, *, name: str, zone: str = "UTC") -> str:
     label, grid, window = release.label, release.grid, release.window
     total = release.query()
     parts = parts_of(window, zone)
-    ranked = highest(release, 0, window.steps, high.COUNT)
+    ranked = high.told_apart(release)
     corrected = label.correction is not None
     fields = {
         "title": escape(label.heading),
@@ -57,8 +56,6 @@ def make_page(release: Release, *, name: str, zone: str = "UTC") -> str:
         "zone": escape(zone),
         "parts_of": _parts_in_words([part.name for part in parts], zone),
         "highest": high.table(ranked, grid),
-        "count": f"{len(ranked)}",
-        "order": escape(order_in_words(ranked)),
         "cite": escape(cite(label)),
         "bibtex": escape(bibtex(label)),
         "folder": escape(name),

@@ -22,6 +22,7 @@ from gridveil.report.words import amount, moment, per, span
 MOST_POINTS = 1000
 LENGTHS = [timedelta(hours=hours) for hours in (1, 2, 3, 4, 6, 8, 12, 24, 48, 7 * 24, 14 * 24, 28 * 24)]
 WIDE, NARROW = (860, 280), (400, 240)
+ALIKE = 1e-6  # as a part of the value: nothing but rounding
 ROOM = 0.05  # above the highest band
 MINUTES_OF_DAY = 24 * 60
 WEEK = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
@@ -62,19 +63,29 @@ def when(release: Release, zone: str) -> dict[str, str]:
     """Return the fields of the page about when."""
     curve = curve_of(release)
     unit = f"kWh per {per(release.window.step)}"
-    top = int(np.argmax(curve.answers.value))
-    first = int(curve.firsts[top])
-    start = release.window.start + first * release.window.step
-    end = release.window.start + min(first + curve.every, release.window.steps) * release.window.step
     points = "" if curve.every == 1 else f", each point the average of {per(curve.every * release.window.step)}"
     return {
         "curve": _charts(curve, unit),
         "curve_points": points,
-        "peak": f"Highest {per(end - start)}: {span(start, end)}",
-        "peak_kwh": amount(float(curve.answers.value[top])),
-        "peak_interval": f"{amount(float(curve.answers.low[top]))} to {amount(float(curve.answers.high[top]))}",
         "unit": unit,
         "profiles": _profiles(release, zone, unit),
+        **_peak(curve),
+    }
+
+
+def _peak(curve: Curve) -> dict[str, str]:
+    """Say when most was used, unless all times are the same."""
+    window, answers = curve.window, curve.answers
+    top = int(np.argmax(answers.value))
+    first = int(curve.firsts[top])
+    start = window.start + first * window.step
+    end = window.start + min(first + curve.every, window.steps) * window.step
+    alike = len(answers.value) > 1 and float(np.ptp(answers.value)) <= ALIKE * abs(float(answers.value[top]))
+    highest = f"Highest {per(end - start)}: {span(start, end)} (UTC)"
+    return {
+        "peak": "This release does not tell times apart" if alike else highest,
+        "peak_kwh": amount(float(answers.value[top])),
+        "peak_interval": f"{amount(float(answers.low[top]))} to {amount(float(answers.high[top]))}",
     }
 
 
@@ -138,11 +149,12 @@ def _profile(
         f"{title}, {kind}: from {amount(float(answers.value.min()))} to {amount(float(answers.value.max()))} {unit}"
         for kind, (answers, _) in kinds.items()
     )
-    key = "".join(
+    swatches = "".join(
         f'<span class="key"><svg viewBox="0 0 36 14" aria-hidden="true"><path class="{style}" d="M0,7 36,7"/></svg>'
         f"{kind}</span>"
         for kind, (_, style) in kinds.items()
     )
+    key = swatches if len(kinds) > 1 else next(iter(kinds))
     at = starts + np.median(np.diff(starts)) / 2
     chart = line_chart(lines, at=at, marks=marks, span=_span(lines), unit=unit, description=told)
     return f"<figure><figcaption><b>{title}</b> {key}</figcaption>{chart}</figure>"

@@ -45,7 +45,7 @@ def where(release: Release, parts: Sequence[Part], ranked: Sequence[High]) -> di
         "aspect": f"{ground.aspect:.5g}",
         "map": large,
         "parts": f'<div class="parts">{smalls}</div>' if smalls else "",
-        "key": _key(scale, unit, hatched=bool(uncertain.any())),
+        "key": _key(scale, unit, hatched=bool(uncertain.any()), outlined=bool(ranked)),
         "limits": escape(limits_in_words(grid)),
         "cell_size": escape(_cell_size(ground)),
         "uncertain": _uncertain(uncertain),
@@ -91,7 +91,7 @@ def _told(kwh: Floats, what: str, unit: str) -> str:
     )
 
 
-def _key(scale: Scale, unit: str, *, hatched: bool) -> str:
+def _key(scale: Scale, unit: str, *, hatched: bool, outlined: bool) -> str:
     ticks = "".join(
         f'<li style="left:{100 * at:g}%;transform:translateX(-{100 * at:g}%)">{short(kwh)}</li>'
         for at, kwh in scale.marks()
@@ -106,7 +106,7 @@ def _key(scale: Scale, unit: str, *, hatched: bool) -> str:
     return (
         f'<div class="scale"><p>{escape(unit)}, average (colours by square root)</p>'
         f'<img src="{bar_uri()}" alt="Black is zero, pale yellow {short(scale.top)}"><ol>{ticks}</ol>'
-        f"{hatch}{outline}</div>"
+        f"{hatch}{outline if outlined else ''}</div>"
     )
 
 
@@ -115,7 +115,7 @@ def _uncertain(uncertain: Uncertain) -> str:
     if not uncertain.any():
         return ""
     return (
-        f"{uncertain.sum():,} of {uncertain.size:,} cells are striped: take many of them together to get a number "
+        f"Striped are {uncertain.sum():,} of {uncertain.size:,} cells: take many of them together to get a number "
         "worth having."
     )
 

@@ -1,0 +1,59 @@
+import base64
+import io
+
+import numpy as np
+from matplotlib import colormaps
+from matplotlib.image import imread
+
+from gridveil.draw.maps import Scale, bar_uri, map_uri
+
+
+def pixels(uri: str) -> np.ndarray:
+    """The picture as any other program reads it: rows from the top, columns, red green blue."""
+    kind, _, data = uri.partition(",")
+    assert kind == "data:image/png;base64"
+    return np.asarray(imread(io.BytesIO(base64.b64decode(data)), format="png"))[:, :, :3]
+
+
+def test_north_is_up_and_east_is_right() -> None:
+    kwh = np.zeros((4, 3))
+    kwh[3, 2] = 1.0  # the north-east cell
+    seen = pixels(map_uri(kwh, Scale(1.0)))
+    assert seen.shape == (3, 4, 3)
+    bright = seen.sum(axis=2)
+    assert np.unravel_index(bright.argmax(), bright.shape) == (0, 3)
+
+
+def test_cells_get_as_many_pixels_as_asked_for() -> None:
+    kwh = np.random.default_rng(0).random((4, 3))
+    small, large = pixels(map_uri(kwh, Scale(1.0))), pixels(map_uri(kwh, Scale(1.0), cell=(5, 2)))
+    np.testing.assert_array_equal(large, small.repeat(2, axis=0).repeat(5, axis=1))
+
+
+def test_colours_are_those_of_inferno_by_square_root() -> None:
+    kwh = np.linspace(0, 4, 50)[:, None]
+    seen = pixels(map_uri(kwh, Scale(4.0)))[0]
+    expected = colormaps["inferno"](np.sqrt(kwh[:, 0] / 4))[:, :3]
+    assert np.abs(seen - expected).max() < 0.04
+    assert (np.diff(pixels(bar_uri())[0].sum(axis=1)) > -0.05).all()
+
+
+def test_only_uncertain_cells_are_hatched() -> None:
+    kwh = np.full((2, 1), 0.5)
+    plain = pixels(map_uri(kwh, Scale(1.0), cell=(16, 16)))
+    hatched = pixels(map_uri(kwh, Scale(1.0), uncertain=np.array([[True], [False]]), cell=(16, 16)))
+    changed = (plain != hatched).any(axis=2)
+    assert 0.2 < changed[:, :16].mean() < 0.6
+    assert not changed[:, 16:].any()
+
+
+def test_values_beyond_the_scale_are_its_ends() -> None:
+    kwh = np.array([[-5.0], [0.0], [1.0], [7.0]])
+    seen = pixels(map_uri(kwh, Scale(1.0)))[0]
+    np.testing.assert_array_equal(seen[0], seen[1])
+    np.testing.assert_array_equal(seen[2], seen[3])
+
+
+def test_a_scale_of_nothing_is_still_one() -> None:
+    assert Scale.of(np.zeros((2, 2))).top == 1.0
+    assert Scale.of(np.full((2, 2), -3.0)).top == 1.0

@@ -14,6 +14,8 @@ from gridveil.release.export.table import LongTable
 from gridveil.release.files import LABEL, dump_label
 from gridveil.release.open import Release
 
+WITHOUT_HEADER = csv.WriteOptions(include_header=False, quoting_style="none")
+
 
 def beside(path: Path) -> Path:
     """Return where the label of a CSV file is.
@@ -30,10 +32,9 @@ def write(release: Release, path: Path, progress: Progress) -> list[Path]:
     with new_file(path) as aside, new_file(beside(path)) as label:
         label.write_text(_label(release, path.name, table.columns), encoding="utf-8")
         with aside.open("wb") as file:
+            file.write(f"{','.join(table.columns)}\n".encode())
             for slab in slabs(release, progress):
-                csv.write_csv(
-                    _plain(table.of(slab)), file, csv.WriteOptions(include_header=slab.first == 0, quoting_style="none")
-                )
+                csv.write_csv(_plain(table.of(slab)), file, WITHOUT_HEADER)
         for file_aside in (aside, label):
             file_aside.chmod(PUBLIC)
     return [path, beside(path)]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -31,11 +30,10 @@ def write_table(
     known = {**about(release), "columns": table.columns, **(metadata or {})}
     texts = {key: value if isinstance(value, str) else json.dumps(value) for key, value in known.items()}
     with new_file(path) as aside:
-        tables = (table.of(slab).replace_schema_metadata(texts) for slab in slabs(release, progress))
-        first = next(tables)
-        with _writer(aside, first.schema) as writer:
-            for rows in chain([first], tables):
-                writer.write_table(rows, row_group_size=SLAB)
+        with _writer(aside, table.schema) as writer:
+            for slab in slabs(release, progress):
+                writer.write_table(table.of(slab), row_group_size=SLAB)
+            writer.add_key_value_metadata(texts)
         aside.chmod(PUBLIC)
     return [path]
 

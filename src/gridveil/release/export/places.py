@@ -50,8 +50,9 @@ def outlines(grid: Grid) -> Floats:
 def to_lonlat(crs: str, x: Floats, y: Floats) -> tuple[Floats, Floats]:
     """Return coordinates as longitude and latitude (WGS 84), to the centimetre.
 
-    >>> to_lonlat("EPSG:27700", np.array([530000.0]), np.array([180000.0]))
-    (array([-0.12837...]), array([51.50372...]))
+    >>> lon, lat = to_lonlat("EPSG:27700", np.array([530000.0]), np.array([180000.0]))
+    >>> lon.round(3).tolist(), lat.round(3).tolist()
+    ([-0.128], [51.504])
     """
     from pyproj import Transformer
     from pyproj.exceptions import ProjError

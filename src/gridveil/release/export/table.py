@@ -66,6 +66,11 @@ class LongTable:
         names = (*self._of_cells, "interval_start", *MEASURES, *self._extra, *self._warning)
         return {name: MEANING[name] for name in names}
 
+    @property
+    def schema(self) -> pa.Schema:
+        """The types of the columns."""
+        return self.of(Slab(0, *np.empty((4, 0, 1, 1), np.float32))).schema
+
     def of(self, slab: Slab) -> pa.Table:
         """Return the rows of a slab."""
         steps = len(slab.value)

@@ -1,0 +1,68 @@
+"""`gridveil export`: what it says, what it refuses."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tests.release.conftest import GRID, WINDOW, make_estimate, make_label
+from typer.testing import CliRunner
+
+from gridveil.cli import export as command
+from gridveil.cli.main import app
+from gridveil.release.export import FORMATS
+from gridveil.release.write import write_release
+
+GRIDVEIL = str(Path(sys.executable).parent / "gridveil")
+
+
+def gridveil(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([GRIDVEIL, *words], cwd=folder, capture_output=True, text=True, check=False)
+
+
+@pytest.fixture
+def work(tmp_path: Path) -> Path:
+    for name, private in (("release", True), ("test-noise", False)):
+        label = make_label(private=private)
+        write_release(tmp_path / name, grid=GRID, window=WINDOW, estimate=make_estimate("parts"), label=label)
+    return tmp_path
+
+
+def test_it_says_what_it_wrote(work: Path) -> None:
+    done = gridveil(work, "export", "release", "--to", "csv", "--out", "out/town.csv")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == "Wrote out/town.csv\nWrote out/town.csv.label.yaml\n"
+    assert len((work / "out/town.csv").read_text().splitlines()) == 1 + 8 * 5 * 30
+
+
+def test_test_noise_is_said_to_be_not_private(work: Path) -> None:
+    done = gridveil(work, "export", "test-noise", "--to", "parquet", "--out", "town.parquet")
+    assert done.returncode == 0
+    assert "NOT PRIVATE: made with test noise" in done.stdout
+
+
+def test_mistakes_are_sentences_and_leave_nothing(work: Path) -> None:
+    unknown = gridveil(work, "export", "release", "--to", "xls", "--out", "town.xls")
+    assert unknown.returncode == 2
+    assert unknown.stderr == "gridveil: format xls: give one of parquet, csv, geojson, geoparquet, zarr, xlsx\n"
+    there = gridveil(work, "export", "release", "--to", "csv", "--out", "release")
+    assert (there.returncode, "never overwritten" in there.stderr) == (2, True)
+    missing = gridveil(work, "export", "nowhere", "--to", "csv", "--out", "town.csv")
+    assert (missing.returncode, "no such file" in missing.stderr) == (3, True)
+    assert {file.name for file in work.iterdir()} == {"release", "test-noise"}
+
+
+def test_help_names_every_format() -> None:
+    help_text = CliRunner().invoke(app, ["export", "--help"], env={"COLUMNS": "200"}).output
+    assert all(name in help_text for name in FORMATS)
+
+
+def test_progress_is_told_only_of_what_takes_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
+    now, told = [0.0], []
+    monkeypatch.setattr(command, "monotonic", lambda: now[0])
+    tell = command._late(lambda stage, done: told.append((stage, done)))
+    for now[0], done in ((0.5, 0.1), (1.9, 0.4), (2.1, 0.5), (3.0, 1.0)):
+        tell("export", done)
+    assert told == [("export", 0.5), ("export", 1.0)]

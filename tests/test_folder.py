@@ -1,0 +1,63 @@
+"""A new folder or file is there whole, or not at all."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from gridveil import folder
+from gridveil.errors import UsageError
+from gridveil.folder import new_file, new_folder
+
+
+def names(path: Path) -> list[str]:
+    return [file.name for file in path.iterdir()]
+
+
+def test_a_file_gets_its_name_at_the_end(tmp_path: Path) -> None:
+    path = tmp_path / "new" / "file"
+    with new_file(path) as aside:
+        aside.write_text("all of it")
+        assert not path.exists()
+        assert aside.parent == path.parent  # so that renaming is one step
+    assert path.read_text() == "all of it"
+    assert names(path.parent) == ["file"]
+    assert path.stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.parametrize("new", [new_file, new_folder])
+def test_a_failure_leaves_nothing(tmp_path: Path, new: type[new_file]) -> None:
+    with pytest.raises(KeyboardInterrupt), new(tmp_path / "name"):
+        raise KeyboardInterrupt
+    assert names(tmp_path) == []
+
+
+@pytest.mark.parametrize("new", [new_file, new_folder])
+def test_what_is_there_is_refused_be_it_a_dead_link(tmp_path: Path, new: type[new_file]) -> None:
+    (tmp_path / "name").symlink_to(tmp_path / "nowhere")
+    with pytest.raises(UsageError, match="already there"), new(tmp_path / "name"):
+        pytest.fail("nothing is to be written")
+    assert names(tmp_path) == ["name"]
+
+
+def test_a_file_that_turned_up_meanwhile_is_not_replaced(tmp_path: Path) -> None:
+    def both(path: Path) -> None:
+        with new_file(path) as aside:
+            aside.write_text("mine")
+            path.write_text("theirs")
+
+    with pytest.raises(UsageError, match="already there"):
+        both(tmp_path / "name")
+    assert names(tmp_path) == ["name"]
+    assert (tmp_path / "name").read_text() == "theirs"
+
+
+def test_all_of_a_folder_is_on_disk_before_it_gets_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    synced: list[str] = []
+    monkeypatch.setattr(folder, "_sync", lambda path: synced.append(path.name))
+    with new_folder(tmp_path / "name") as aside:
+        (aside / "below").mkdir()
+        (aside / "below" / "deep").write_text("x")
+    assert sorted(synced) == sorted(["below", "deep", aside.name, tmp_path.name])
+    assert synced[-1] == tmp_path.name

@@ -177,11 +177,18 @@ class Release:
         return table.astype(np.int64)
 
     def _checked_schedules(self, schedules: ArrayLike) -> Floats:
-        table = np.asarray(schedules, dtype=np.float64)
+        try:
+            table = np.asarray(schedules, dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            msg = "schedules are rows of numbers, one for each step"
+            raise UsageError(msg) from error
         if table.ndim != 2 or table.shape[1] != self.window.steps or not np.isfinite(table).all():  # noqa: PLR2004 - a table
             msg = (
                 f"schedules of shape {table.shape}: give rows of {self.window.steps} finite weights, one for each step"
             )
+            raise UsageError(msg)
+        if not table.any(axis=1).all():
+            msg = f"schedules: row {int(np.flatnonzero(~table.any(axis=1))[0])} takes no step at all"
             raise UsageError(msg)
         return table
 

@@ -56,7 +56,10 @@ def _polygons(geometry: Any) -> list[Any]:  # noqa: ANN401 - anybody's JSON
 
 def _geometry_of(feature: Any) -> Any:  # noqa: ANN401 - anybody's JSON
     inner = feature.get("geometry") if isinstance(feature, Mapping) else None
-    if not isinstance(inner, Mapping) or inner.get("type") not in {"Polygon", "MultiPolygon"}:
+    if not isinstance(inner, Mapping) or inner.get("type") not in [
+        "Polygon",
+        "MultiPolygon",
+    ]:  # anything may be there: no set
         _refuse("a feature of it is no polygon")
     return inner
 

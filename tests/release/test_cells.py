@@ -1,0 +1,88 @@
+"""All cells at once are what single queries say of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from gridveil.errors import InputError, UsageError
+from gridveil.estimate import Estimate, Posterior
+from gridveil.release.open import Release, open_release
+from gridveil.release.write import write_release
+
+from .conftest import GRID, WINDOW, make_estimate, make_label
+
+Opened = tuple[Release, Estimate]
+PERIODS = [(0, 1), (7, 8), (29, 30), (0, 30), (3, 20), (0, 2)]
+
+
+def cell_ranges(start: int, stop: int) -> np.ndarray:
+    y, x = np.indices((GRID.ny, GRID.nx)).reshape(2, -1)
+    return np.column_stack([x, x + 1, y, y + 1, np.full(len(x), start), np.full(len(x), stop)])
+
+
+def check(opened: Release, start: int, stop: int) -> None:
+    cells = opened.cells(start, stop)
+    expected = opened.values()[:, :, start:stop].sum(axis=2, dtype=float).T
+    np.testing.assert_allclose(cells.value, expected, rtol=1e-6, atol=1e-6)
+    answers = opened.answers_of(cell_ranges(start, stop))
+    for name in ("standard_error", "low", "high"):
+        plane = getattr(cells, name)
+        assert plane.dtype == np.float32
+        np.testing.assert_allclose(plane.ravel(), getattr(answers, name), rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("period", PERIODS)
+def test_cells_are_single_queries(release: Opened, period: tuple[int, int]) -> None:
+    check(release[0], *period)
+
+
+def test_one_step_is_what_was_published(release: Opened) -> None:
+    opened, _ = release
+    np.testing.assert_array_equal(opened.cells(4, 5).value, opened.values()[:, :, 4].T)
+
+
+@pytest.mark.parametrize("period", [(3, 3), (-1, 4), (0, 31), (5, 2)])
+def test_bad_periods_are_explained(publish: Callable[..., Path], period: tuple[int, int]) -> None:
+    with pytest.raises(UsageError, match="time range"):
+        open_release(publish()).cells(*period)
+
+
+def test_draws_have_cells_too(tmp_path: Path) -> None:
+    rng = np.random.default_rng(5)
+    space = rng.gamma(2.0, 5e4, (64, GRID.nx, GRID.ny)) * (rng.uniform(size=(GRID.nx, GRID.ny)) > 0.2)
+    profiles = rng.gamma(9.0, 1.0, (64, 3, WINDOW.steps))
+    errors = Posterior(
+        space,
+        rng.integers(0, 3, (GRID.nx, GRID.ny)),
+        profiles / profiles.sum(axis=2, keepdims=True),
+        np.full(64, 9e4),
+    )
+    values = space.mean(axis=0)[:, :, None] * profiles.mean(axis=(0, 1)) / profiles.mean(axis=(0, 1)).sum()
+    write_release(tmp_path / "draws", grid=GRID, window=WINDOW, estimate=Estimate(values, errors), label=make_label())
+    opened = open_release(tmp_path / "draws")
+    for period in PERIODS:
+        check(opened, *period)
+
+
+def test_numbers_that_are_not_finite_are_refused(publish: Callable[..., Path]) -> None:
+    import h5py
+
+    path = publish("identity")
+    with h5py.File(path / "consumption.nc", "r+") as file:
+        file["consumption"][4, 2, 2] = np.nan
+    opened = open_release(path)
+    assert np.isfinite(opened.cells(3, 4).value).all()
+    with pytest.raises(InputError, match="not finite"):
+        opened.cells(4, 5)
+
+
+def test_values_that_are_not_finite_are_not_written(tmp_path: Path) -> None:
+    estimate = make_estimate("identity")
+    estimate.values[3, 2, 28] = np.inf
+    with pytest.raises(UsageError, match="not finite"):
+        write_release(tmp_path / "r", grid=GRID, window=WINDOW, estimate=estimate, label=make_label())
+    assert not list(tmp_path.iterdir())

@@ -6,13 +6,13 @@ from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import asynccontextmanager
 
 from fastapi import FastAPI, HTTPException, Request, Response
-from starlette.middleware.gzip import GZipMiddleware
+from starlette.middleware.gzip import DEFAULT_EXCLUDED_CONTENT_TYPES, GZipMiddleware
 
 import gridveil
 from gridveil.release.open import Release
 from gridveil.serve import refusals
 from gridveil.serve.cache import Cache
-from gridveil.serve.downloads import Downloads
+from gridveil.serve.downloads import COMPRESSED_TYPES, Downloads
 from gridveil.serve.guard import Guard
 from gridveil.serve.heavy import Heavy
 from gridveil.serve.page import File, read_page
@@ -21,6 +21,7 @@ from gridveil.serve.routes import check_tag, router
 from gridveil.serve.served import Served
 
 CACHED_BYTES = 64 * 2**20
+COMPRESSED = (*DEFAULT_EXCLUDED_CONTENT_TYPES, *COMPRESSED_TYPES)
 ABOUT = """Consumption of households over space and time, published under differential privacy.
 
 Every number comes with a standard error and a 95 % interval. Ranges are half-open; cells are counted from 0 in the
@@ -47,7 +48,7 @@ def create_app(releases: Mapping[str, Release], hosts: Iterable[str] = ()) -> Fa
     app.include_router(router)
     app.add_api_route("/", _page_file, include_in_schema=False)
     app.add_api_route("/page/{name:path}", _page_file, include_in_schema=False)
-    app.add_middleware(GZipMiddleware, minimum_size=1000, compresslevel=4)
+    app.add_middleware(GZipMiddleware, minimum_size=1000, compresslevel=1, exclude_content_types=COMPRESSED)
     app.add_middleware(Guard, hosts=hosts)
     return app
 

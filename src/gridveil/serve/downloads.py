@@ -6,17 +6,18 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from threading import Lock
 from typing import Any, Literal, get_args
 
 from gridveil.errors import UsageError
 from gridveil.release.export import FORMATS, export, refusal
 from gridveil.release.files import LABEL
+from gridveil.serve.heavy import Heavy
 from gridveil.serve.served import Served
 
 Format = Literal["netcdf", "label", "csv", "parquet", "geojson", "geoparquet", "xlsx", "zarr"]
 
-MOST_ROWS = 2_000_000  # cells times steps of a file that is made while somebody waits
+MOST_ROWS = 500_000  # cells times steps of a file that is made while somebody waits
+COMPRESSED_TYPES = ("application/x-netcdf", FORMATS["parquet"].media_type, FORMATS["xlsx"].media_type)
 OWN = {"netcdf": (".nc", "application/x-netcdf"), "label": (".yaml", "application/yaml")}
 
 
@@ -34,24 +35,23 @@ class Downloads:
 
     def __init__(self) -> None:
         self._folder: TemporaryDirectory[str] | None = None
-        self._lock = Lock()
+        self._room = Heavy(at_once=1, waiting=3, patience=120.0)
 
     def close(self) -> None:
         """Remove what was made."""
-        with self._lock:
-            if self._folder is not None:
-                self._folder.cleanup()
-                self._folder = None
+        if self._folder is not None:
+            self._folder.cleanup()
+            self._folder = None
 
     def get(self, served: Served, form: Format) -> File:
-        """Return a file, made now if need be; by one at a time."""
+        """Return a file, made now if need be; one at a time, beside other questions."""
         if form in OWN:
             return File(own_files(served)[form], file_name(served, form), OWN[form][1])
         why = _refused(served, form)
         if why is not None:
             raise UsageError(why)
-        with self._lock:
-            self._folder = self._folder or TemporaryDirectory(prefix="gridveil-")
+        with self._room.turn():
+            self._folder = self._folder or TemporaryDirectory(prefix="gridveil-", ignore_cleanup_errors=True)
             path = Path(self._folder.name) / file_name(served, form)
             if not path.exists():
                 _make(served, path, form)

@@ -37,12 +37,13 @@ class Guard:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
+        scope.setdefault("state", {})  # shared with what is handed on, so that a tag noted there is seen here
         headers = Headers(scope=scope)
         head = scope["method"] == "HEAD"
         telling = _telling(scope, send, head=head)
         if not self._ours(headers.get("host", "")):
             await refusal(BAD, WRONG_HOST)(scope, receive, telling)
-        elif not headers.get("content-length", "0").isdecimal() or int(headers.get("content-length", "0")) > MOST_BODY:
+        elif int(headers.get("content-length", "0")) > MOST_BODY:  # a number, or the server refused it before
             await refusal(LARGE, TOO_LARGE, Connection="close")(scope, receive, telling)
         else:
             asked = {**scope, "method": "GET"} if head else scope

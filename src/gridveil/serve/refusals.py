@@ -21,7 +21,11 @@ FAILED = "The server failed to answer this. Whoever runs it finds out more in it
 BUSY = "The server is busy with other large questions; ask again in a few seconds."
 UNKNOWN = "There is no release of this id; /api/releases lists those there are."
 
-BAD, MISSING, LARGE, UNPROCESSABLE, FAULT, OVERLOADED = 400, 404, 413, 422, 500, 503
+BAD, MISSING, NOT_SO, LARGE, UNPROCESSABLE, FAULT, OVERLOADED = 400, 404, 405, 413, 422, 500, 503
+KNOWN = {
+    MISSING: "There is nothing at this address; /api/openapi.json says what there is.",
+    NOT_SO: "This address is only read, or only asked by POST: /api/openapi.json says which.",
+}
 
 RESPONSES: dict[int | str, dict[str, Any]] = {
     MISSING: {"model": Refusal, "description": "There is no release of this id"},
@@ -29,6 +33,10 @@ RESPONSES: dict[int | str, dict[str, Any]] = {
     UNPROCESSABLE: {"model": Refusal, "description": "A mistake in the question, and what to do about it"},
     OVERLOADED: {"model": Refusal, "description": "Too busy, or the release's file is damaged"},
 }
+
+
+class UnknownReleaseError(Exception):
+    """No release has this id."""
 
 
 class NotModifiedError(Exception):
@@ -52,6 +60,7 @@ def install(app: FastAPI) -> None:
         RequestValidationError: lambda _, error: refusal(UNPROCESSABLE, sentence(error.errors())),
         GridveilError: _gridveil,
         HTTPException: _http,
+        UnknownReleaseError: lambda _, __: refusal(MISSING, UNKNOWN),
         NotModifiedError: lambda _, __: Response(status_code=304),
         BusyError: lambda _, __: refusal(OVERLOADED, BUSY, Retry_After="5"),
         Exception: lambda _, __: refusal(FAULT, FAILED),
@@ -78,18 +87,11 @@ def _gridveil(_: Request, error: GridveilError) -> Response:
 
 
 def _http(_: Request, error: HTTPException) -> Response:
-    if error.status_code == BAD:  # FastAPI's answer to a body that it cannot make sense of
+    """Say in our words what FastAPI refuses."""
+    if error.status_code == BAD:  # a body that it cannot make sense of
         return refusal(UNPROCESSABLE, "The body is not JSON that can be read.")
-    known = {
-        MISSING: "There is nothing at this address.",
-        405: "This can be read (GET), or asked by POST where the API says so.",
-    }
     headers = {name.replace("-", "_"): value for name, value in (error.headers or {}).items()}
-    return refusal(
-        error.status_code,
-        known.get(error.status_code, str(error.detail)) if error.detail != UNKNOWN else UNKNOWN,
-        **headers,
-    )
+    return refusal(error.status_code, KNOWN.get(error.status_code, error.detail), **headers)
 
 
 def sentence(faults: Sequence[Any]) -> str:

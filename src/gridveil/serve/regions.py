@@ -21,6 +21,7 @@ MOST_HIGHEST = 1_000
 FEW, SOME, MOST_POLYGON = 60, 100, 40_000  # letters of a parameter
 LARGEST_INDEX = 2**31 - 1
 RANGE = re.compile(r"([0-9]{1,10})(?::([0-9]{1,10}))?")
+WRITTEN: dict[str, Any] = {"pattern": f"^{RANGE.pattern}$"}  # told in the document only: our sentence says it better
 
 CELLS = "Cells A:B without B, counted from 0 in the south-west; one number is one cell"
 TIME = "Steps A:B without B, or FROM/TO in UTC at which steps begin or end; left out: all"
@@ -56,8 +57,12 @@ class AskedArea(BaseModel):
     """A region in an address: x and y, or bbox, or polygon; what is left out is all."""
 
     model_config = ConfigDict(extra="forbid")
-    x: str | None = Field(None, max_length=FEW, description=f"{CELLS}, west to east", examples=["0:10"])
-    y: str | None = Field(None, max_length=FEW, description=f"{CELLS}, south to north", examples=["0:10"])
+    x: str | None = Field(
+        None, max_length=FEW, description=f"{CELLS}, west to east", examples=["0:10"], json_schema_extra=WRITTEN
+    )
+    y: str | None = Field(
+        None, max_length=FEW, description=f"{CELLS}, south to north", examples=["0:10"], json_schema_extra=WRITTEN
+    )
     bbox: str | None = Field(
         None, max_length=SOME, description="west,south,east,north in the grid's own coordinates; cells in part count so"
     )

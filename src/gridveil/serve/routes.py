@@ -6,14 +6,14 @@ from __future__ import annotations
 import json
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, HTTPException, Path, Query, Request, Response
+from fastapi import APIRouter, Depends, Path, Query, Request, Response
 from fastapi.responses import FileResponse
 
 from gridveil.serve import models, questions, regions
 from gridveil.serve.downloads import Downloads, Format
 from gridveil.serve.facts import brief, facts
 from gridveil.serve.heavy import Heavy
-from gridveil.serve.refusals import MISSING, RESPONSES, UNKNOWN, NotModifiedError
+from gridveil.serve.refusals import RESPONSES, NotModifiedError, UnknownReleaseError
 from gridveil.serve.served import Served, tag
 from gridveil.serve.zones import known_zone
 
@@ -35,7 +35,7 @@ async def served(
     """Return the release asked for, unless the asker has this answer already."""
     found: Served | None = request.app.state.served.get(release)
     if found is None:
-        raise HTTPException(MISSING, UNKNOWN)
+        raise UnknownReleaseError
     if request.method == "GET":
         check_tag(request, found.etag(request.url.path, request.url.query))
     return found
@@ -161,9 +161,8 @@ def highest(asked: Asked, room: Room, what: Annotated[regions.AskedHighest, Quer
 
 
 @router.get("/{id}/download/{format}", summary="A file", response_class=FileResponse)
-def download(asked: Asked, room: Room, request: Request, form: Annotated[Format, Path(alias="format")]) -> FileResponse:
+def download(asked: Asked, request: Request, form: Annotated[Format, Path(alias="format")]) -> FileResponse:
     """Hand out the release in a format. All but `netcdf` and `label` are made when first asked for."""
     shelf: Downloads = request.app.state.downloads
-    with room.turn():
-        file = shelf.get(asked, form)
+    file = shelf.get(asked, form)
     return FileResponse(file.path, media_type=file.type, filename=file.name)

@@ -25,7 +25,13 @@ def serve(
     bound = _bind(host, port)
     address = _address(host, bound.getsockname()[1])
     names = [socket.gethostname(), socket.getfqdn()] if host in EVERYWHERE else [host]
-    config = uvicorn.Config(create_app(releases, names), log_level="warning", access_log=False, server_header=False)
+    config = uvicorn.Config(
+        create_app(releases, names),
+        log_level="warning",
+        access_log=False,
+        server_header=False,
+        timeout_graceful_shutdown=3,
+    )
     count = f"{len(releases)} release" + ("s" if len(releases) > 1 else "")
 
     def started() -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -11,6 +13,7 @@ from tests.release.conftest import GRID, WINDOW, make_estimate, make_label
 from typer.testing import CliRunner
 
 from gridveil.cli import export as command
+from gridveil.cli import show
 from gridveil.cli.main import app
 from gridveil.release.export import FORMATS
 from gridveil.release.write import write_release
@@ -32,7 +35,7 @@ def work(tmp_path: Path) -> Path:
 
 def test_it_says_what_it_wrote(work: Path) -> None:
     done = gridveil(work, "export", "release", "--to", "csv", "--out", "out/town.csv")
-    assert (done.returncode, done.stderr) == (0, "")
+    assert done.returncode == 0, done.stderr
     assert done.stdout == "Wrote out/town.csv\nWrote out/town.csv.label.yaml\n"
     assert len((work / "out/town.csv").read_text().splitlines()) == 1 + 8 * 5 * 30
 
@@ -60,9 +63,19 @@ def test_help_names_every_format() -> None:
 
 
 def test_progress_is_told_only_of_what_takes_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
-    now, told = [0.0], []
+    now, told, opened = [0.0], [], []
+
+    @contextmanager
+    def bars() -> Iterator[Callable[[str, float], None]]:
+        opened.append(now[0])
+        yield lambda stage, done: told.append((stage, done))
+
+    monkeypatch.setattr(show, "bars", bars)
     monkeypatch.setattr(command, "monotonic", lambda: now[0])
-    tell = command._late(lambda stage, done: told.append((stage, done)))
-    for now[0], done in ((0.5, 0.1), (1.9, 0.4), (2.1, 0.5), (3.0, 1.0)):
-        tell("export", done)
-    assert told == [("export", 0.5), ("export", 1.0)]
+    with command._late_bar() as tell:
+        for now[0], done in ((0.5, 0.1), (1.9, 0.4)):
+            tell("export", done)
+        assert opened == []
+        for now[0], done in ((2.1, 0.5), (3.0, 1.0)):
+            tell("export", done)
+    assert (opened, told) == ([2.1], [("export", 0.5), ("export", 1.0)])

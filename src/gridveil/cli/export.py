@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Annotated
@@ -27,20 +29,26 @@ def run(
     from gridveil.release.wording import NOT_PRIVATE_WHY
 
     opened = open_release(release)
-    with show.bars() as tell:
-        written = export(opened, out, to, _late(tell))
+    with _late_bar() as tell:
+        written = export(opened, out, to, tell)
     for path in written:
         show.out.print(f"Wrote {path}")
     if not opened.label.private:
         show.out.print(NOT_PRIVATE_WHY)
 
 
-def _late(tell: Progress) -> Progress:
-    """Return progress that is told only of what takes a while."""
-    begun = monotonic()
+@contextmanager
+def _late_bar() -> Iterator[Progress]:
+    """Show a bar for what takes a while, and nothing for what does not."""
+    from gridveil.cli import show
 
-    def told(stage: str, done: float) -> None:
-        if monotonic() - begun > SOON:
-            tell(stage, done)
+    begun, shown = monotonic(), []
+    with ExitStack() as stack:
 
-    return told
+        def tell(stage: str, done: float) -> None:
+            if not shown and monotonic() - begun > SOON:
+                shown.append(stack.enter_context(show.bars()))
+            for bar in shown:
+                bar(stage, done)
+
+        yield tell

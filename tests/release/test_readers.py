@@ -6,10 +6,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+import pyproj
 import pytest
 import rasterio
 import xarray
 from rasterio.crs import CRS
+from rasterio.warp import transform
 
 from gridveil.cube import Grid
 from gridveil.release.open import open_release
@@ -71,6 +73,42 @@ def test_gdal_places_the_map(publish: Publish, grid: Grid) -> None:
         np.testing.assert_array_equal(north_up, opened.values()[:, ::-1, 3].T)
         south_west = (grid.x0 + grid.cell_width / 2, grid.y0 + grid.cell_height / 2)
         assert next(raster.sample([south_west], indexes=4))[0] == opened.values()[0, 0, 3]
+
+
+@pytest.mark.parametrize("variable", ["consumption", "consumption_se"])
+@pytest.mark.parametrize("grid", [GRID, BRITISH], ids=["EPSG:4326", "EPSG:27700"])
+def test_gdal_finds_every_cell_by_its_coordinates(publish: Publish, grid: Grid, variable: str) -> None:
+    path = publish(grid=grid)
+    column, row = (index.ravel() for index in np.indices((grid.nx, grid.ny)))
+    places = np.stack([grid.x0 + (column + 0.5) * grid.cell_width, grid.y0 + (row + 0.5) * grid.cell_height], axis=1)
+    cells = np.stack([column, column + 1, row, row + 1, np.full(40, 6), np.full(40, 7)], axis=1)
+    answers = open_release(path).answers_of(cells)
+    with rasterio.open(f"netcdf:{path / 'consumption.nc'}:{variable}") as raster:
+        sampled = [float(value[0]) for value in raster.sample(places, indexes=7)]
+        assert raster.crs == CRS.from_string(grid.crs)
+        assert set(raster.units) == {"kW h"}
+        # A band is a step, which GDAL names by its start.
+        starts = [int(raster.tags(band)["NETCDF_DIM_time"]) for band in raster.indexes]
+    assert starts == [round(start.timestamp()) for start in WINDOW.times()]
+    expected = answers.value if variable == "consumption" else answers.standard_error
+    np.testing.assert_allclose(sampled, expected, rtol=2e-6, atol=1e-6)
+
+
+def test_the_national_grid_is_where_the_ordnance_survey_says(publish: Publish) -> None:
+    """A worked example of the Ordnance Survey's guide to coordinate systems, and not of the code under test."""
+    path = publish(grid=Grid(651_000, 313_000, 655_000, 315_500, nx=8, ny=5, crs="EPSG:27700"))
+    longitude, latitude = 1 + 43 / 60 + 4.5177 / 3600, 52 + 39 / 60 + 27.2531 / 3600  # of OSGB36
+    with rasterio.open(f"netcdf:{path / 'consumption.nc'}:consumption") as raster:
+        (east,), (north,) = transform("EPSG:4277", raster.crs, [longitude], [latitude])
+        assert (east, north) == pytest.approx((651_409.903, 313_177.270), abs=0.002)
+        assert raster.index(east, north) == (4, 0)  # rows count from the north
+    with xarray.open_dataset(path / "consumption.nc", engine="h5netcdf") as data:
+        assert pyproj.CRS.from_cf(data.crs.attrs) == pyproj.CRS("EPSG:27700")
+        cell = data.consumption.isel(time=3).sel(x=east, y=north, method="nearest")
+        assert (cell.x.item(), cell.y.item()) == (651_250, 313_250)
+        assert cell.item() == open_release(path).values()[0, 0, 3]
+        assert data.x_bnds.values[0].tolist() == [651_000, 651_500]
+        assert data.y_bnds.values[-1].tolist() == [315_000, 315_500]
 
 
 def test_gdal_places_a_local_grid(publish: Publish) -> None:

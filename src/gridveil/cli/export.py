@@ -42,7 +42,8 @@ def _late_bar() -> Iterator[Progress]:
     """Show a bar for what takes a while, and nothing for what does not."""
     from gridveil.cli import show
 
-    begun, shown = monotonic(), []
+    begun = monotonic()
+    shown: list[Progress] = []
     with ExitStack() as stack:
 
         def tell(stage: str, done: float) -> None:

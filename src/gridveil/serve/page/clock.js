@@ -69,6 +69,7 @@ export function mount(element, store, api) {
   const back = press('back', 'One back', () => move(-1));
   const play = press('play', 'Play', () => (playing ? pause() : start()), 'play');
   const forward = press('forward', 'One forward', () => move(1));
+  for (const control of [back, play, forward, scrub, show]) control.disabled = steps === 1;
   element.append(now, zone, make('div', {className: 'steps'}, back, play, forward), scrub, show);
 
   const length = () => sizes[way(store.get().time, facts)] ?? 1;

@@ -73,6 +73,7 @@ async function open() {
   const facts = await api.facts();
   head(facts);
   store.open(facts);
+  document.body.classList.remove('opening');
   for (const [name, part] of Object.entries(PARTS)) {
     try {
       part.mount(at(name), store, api);

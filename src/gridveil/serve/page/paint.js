@@ -53,7 +53,7 @@ export function hatching(uncertain, {box}, ratio) {
   return layer;
 }
 
-function coordinates(ctx, {facts, box, pixel, nx, ny}, theme) {
+function coordinates(ctx, {facts, box, pixel, nx, ny, width}, theme) {
   const corner = (x, y) => toWorld(facts, [x, y]);
   const unit = facts.lonlat ? '°' : '';
   ctx.fillStyle = theme.quiet;
@@ -75,7 +75,8 @@ function coordinates(ctx, {facts, box, pixel, nx, ny}, theme) {
       ctx.stroke();
       ctx.textAlign = across ? 'center' : 'right';
       ctx.textBaseline = across ? 'top' : 'middle';
-      ctx.fillText(text, across ? px : px - 7, across ? py + 7 : py);
+      const half = ctx.measureText(text).width / 2;
+      ctx.fillText(text, across ? Math.min(px, width - half) : px - 7, across ? py + 7 : py);
     }
   }
 }

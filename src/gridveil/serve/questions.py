@@ -9,14 +9,14 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from gridveil.cube import Grid, Window
+from gridveil.cube import Window
 from gridveil.errors import UsageError
-from gridveil.release.area import Area
 from gridveil.release.highest import highest as highest_cells
 from gridveil.release.open import Answers, Release
 from gridveil.release.profile import typical_day, typical_week
 from gridveil.serve.cache import Cache
 from gridveil.serve.facts import iso, period
+from gridveil.serve.regions import Range, Wanted
 from gridveil.serve.served import Served
 
 PARTS = ("value", "standard_error", "low", "high")
@@ -28,25 +28,32 @@ DECIMALS = 6  # of kWh; float32 has no more
 class Somewhere(Protocol):
     """A region, however it was given."""
 
-    def area(self, grid: Grid) -> Area:
-        """Return the area."""
+    def wanted(self) -> Wanted:
+        """Return the region."""
 
 
 class Asked(Somewhere, Protocol):
     """A region and a period, however they were given."""
 
-    def steps(self, window: Window) -> tuple[int, int]:
+    def steps(self, window: Window) -> Range:
         """Return the steps."""
 
 
 def query(release: Release, asked: Asked) -> dict[str, Any]:
     """Return the consumption of a region over a period."""
-    area, (first, last) = asked.area(release.grid), asked.steps(release.window)
-    answer = {name: numbers[0] for name, numbers in arrays(release.over(area, [[first, last]])).items()}
-    whole = float(release.values_of([[0, release.grid.nx, 0, release.grid.ny, first, last]])[0])
+    grid, wanted, (first, last) = release.grid, asked.wanted(), asked.steps(release.window)
+    box = wanted.box(grid)
+    if box is None:
+        area = wanted.area(grid)
+        cells, answers = area.cells, release.over(area, [[first, last]])
+    else:
+        (x0, x1), (y0, y1) = box
+        cells, answers = float((x1 - x0) * (y1 - y0)), release.answers_of([[x0, x1, y0, y1, first, last]])
+    answer = {name: numbers[0] for name, numbers in arrays(answers).items()}
+    whole = float(release.values_of([[0, grid.nx, 0, grid.ny, first, last]])[0])
     return {
         **answer,
-        "area": {"cells": area.cells, "share": area.cells / release.grid.cells},
+        "area": {"cells": cells, "share": cells / grid.cells},
         "time": period(release.window, first, last),
         "share_of_map": answer["value"] / whole if whole > 0 else None,
     }
@@ -54,7 +61,7 @@ def query(release: Release, asked: Asked) -> dict[str, Any]:
 
 def series(release: Release, asked: Asked, every: int | None) -> dict[str, Any]:
     """Return a region's consumption over time, `every` so many steps in one point."""
-    area, (first, last) = asked.area(release.grid), asked.steps(release.window)
+    area, (first, last) = asked.wanted().area(release.grid), asked.steps(release.window)
     size = -(-(last - first) // USUAL_POINTS) if every is None else every
     starts = np.arange(first, last, min(size, last - first))
     if len(starts) > MOST_POINTS:
@@ -81,7 +88,7 @@ def batch(release: Release, ranges: Sequence[Sequence[int]]) -> NDArray[np.float
 
 def profile(release: Release, asked: Somewhere, zone: str) -> dict[str, Any]:
     """Return a region's typical day and week."""
-    area = asked.area(release.grid)
+    area = asked.wanted().area(release.grid)
     day, week = typical_day(release, area, zone), typical_week(release, area, zone)
     return {
         "timezone": zone,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -13,7 +14,7 @@ from gridveil.errors import UsageError
 from gridveil.release.area import Area
 from gridveil.release.times import index_range, step_range
 
-Steps = tuple[int, int]
+Range = tuple[int, int]
 
 MOST_VERTICES = 10_000
 MOST_RANGES = 100_000
@@ -37,13 +38,44 @@ Zone = Annotated[str, Field(max_length=FEW, description="Whose clock: an IANA na
 Form = Literal["json", "float32"]
 
 
+@dataclass(frozen=True)
+class Wanted:
+    """A region: x and y, or bbox, or polygon; what is left out is all."""
+
+    x: Range | None
+    y: Range | None
+    bbox: tuple[float, float, float, float] | None
+    polygon: dict[str, Any] | None
+
+    def box(self, grid: Grid) -> tuple[Range, Range] | None:
+        """Return the cells wanted, if they are wanted by number: such questions are quick."""
+        by_number = self.x is not None or self.y is not None
+        if by_number + (self.bbox is not None) + (self.polygon is not None) > 1:
+            msg = "give a region by x and y, or by bbox, or by polygon: one of these"
+            raise UsageError(msg)
+        if self.bbox is not None or self.polygon is not None:
+            return None
+        return index_range("x", self.x, grid.nx), index_range("y", self.y, grid.ny)
+
+    def area(self, grid: Grid) -> Area:
+        """Return the area wanted."""
+        box = self.box(grid)
+        if box is not None:
+            return Area.box(grid, *box)
+        if self.bbox is not None:
+            return Area.rectangle(grid, *self.bbox)
+        polygon = self.polygon or {}
+        _check_vertices(polygon)
+        return Area.polygon(grid, polygon)
+
+
 class AskedPeriod(BaseModel):
     """A period in an address."""
 
     model_config = ConfigDict(extra="forbid")
     time: str | None = Field(None, max_length=SOME, description=TIME, examples=["0:24"])
 
-    def steps(self, window: Window) -> Steps:
+    def steps(self, window: Window) -> Range:
         """Return the steps asked for."""
         if self.time is None:
             return 0, window.steps
@@ -70,12 +102,10 @@ class AskedArea(BaseModel):
         None, max_length=MOST_POLYGON, description="GeoJSON; longitude and latitude where the grid has them"
     )
 
-    def area(self, grid: Grid) -> Area:
-        """Return the area asked for."""
-        cells = {
-            axis: _numbers(axis, text, "0:10") for axis, text in (("x", self.x), ("y", self.y)) if text is not None
-        }
-        return _area(grid, cells, None if self.bbox is None else _corners(self.bbox), _geojson(self.polygon))
+    def wanted(self) -> Wanted:
+        """Return what was asked for, read."""
+        x, y = (None if text is None else _numbers(axis, text, "0:10") for axis, text in (("x", self.x), ("y", self.y)))
+        return Wanted(x, y, None if self.bbox is None else _corners(self.bbox), _geojson(self.polygon))
 
 
 class AskedRegion(AskedArea, AskedPeriod):
@@ -107,10 +137,9 @@ class GivenArea(BaseModel):
         None, description="GeoJSON Polygon, MultiPolygon or Feature; longitude and latitude where the grid has them"
     )
 
-    def area(self, grid: Grid) -> Area:
-        """Return the area asked for."""
-        cells = {axis: asked for axis, asked in (("x", self.x), ("y", self.y)) if asked is not None}
-        return _area(grid, cells, self.bbox, self.polygon)
+    def wanted(self) -> Wanted:
+        """Return what was asked for."""
+        return Wanted(self.x, self.y, self.bbox, self.polygon)
 
 
 class GivenRegion(GivenArea):
@@ -120,7 +149,7 @@ class GivenRegion(GivenArea):
         None, description="Two steps, or two instants in UTC at which steps begin or end", examples=[[0, 24]]
     )
 
-    def steps(self, window: Window) -> Steps:
+    def steps(self, window: Window) -> Range:
         """Return the steps asked for."""
         return step_range(self.time, window)
 
@@ -159,24 +188,6 @@ class GivenRanges(BaseModel):
         description="Rows x0, x1, y0, y1, t0, t1; ends are not included",
         examples=[[[0, 10, 0, 10, 0, 24], [0, 1, 0, 1, 0, 1]]],
     )
-
-
-def _area(
-    grid: Grid,
-    cells: dict[str, tuple[int, int]],
-    bbox: tuple[float, float, float, float] | None,
-    polygon: dict[str, Any] | None,
-) -> Area:
-    if bool(cells) + (bbox is not None) + (polygon is not None) > 1:
-        msg = "give a region by x and y, or by bbox, or by polygon: one of these"
-        raise UsageError(msg)
-    if bbox is not None:
-        return Area.rectangle(grid, *bbox)
-    if polygon is not None:
-        _check_vertices(polygon)
-        return Area.polygon(grid, polygon)
-    x, y = (index_range(axis, cells.get(axis), size) for axis, size in (("x", grid.nx), ("y", grid.ny)))
-    return Area.box(grid, x, y)
 
 
 def _numbers(axis: str, text: str, example: str) -> tuple[int, int]:

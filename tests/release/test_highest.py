@@ -6,8 +6,8 @@ import pytest
 from tests.release.conftest import KINDS
 
 from gridveil.errors import UsageError
-from gridveil.release.highest import highest
-from gridveil.release.open import Release, open_release
+from gridveil.release.highest import highest, places
+from gridveil.release.open import Cells, Release, open_release
 
 
 @pytest.fixture(params=KINDS)
@@ -46,6 +46,17 @@ def test_places_are_those_that_no_interval_rules_out(opened: Release) -> None:
         assert cell.place == (1 + above, opened.grid.cells - below)
     ranks = np.arange(1, len(found) + 1)
     assert all(cell.place[0] <= rank <= cell.place[1] for rank, cell in zip(ranks, found, strict=True))
+
+
+def test_intervals_that_touch_leave_the_order_open() -> None:
+    rng = np.random.default_rng(0)
+    low = rng.integers(0, 9, (6, 7)).astype(float)
+    high = low + rng.integers(0, 4, low.shape)
+    cells = Cells(low, low, low, high)
+    first, last = places(cells)
+    for own in np.ndindex(low.shape):
+        assert first[own] == 1 + (low > high[own]).sum()
+        assert last[own] == low.size - (high < low[own]).sum()
 
 
 def test_more_cells_than_there_are_is_all_of_them(opened: Release) -> None:

@@ -25,10 +25,10 @@ def run(
         releases = run_demo(out, tell)
     first = next(iter(releases.values()))
     show.out.print(f"\nA town of 5,000 invented households was published at epsilon {EPSILON}.")
-    show.out.print(f"Look:  {out / 'report.html'} (open it in a browser)")
+    show.out.print(f"Look:    {out / 'report.html'} (open it in a browser)")
     evening = "2013-02-04T18:00/2013-02-04T21:00"
-    show.out.print(f"Ask:   {show.command('query', first, '--x', '8:16', '--y', '8:16', '--time', evening)}")
-    show.out.print(f"Read:  {show.command('info', first)}")
+    show.out.print(f"Ask:     {show.command('query', first, '--x', '8:16', '--y', '8:16', '--time', evening)}")
+    show.out.print(f"Read:    {show.command('info', first)}")
     show.out.print(f"Explore: {show.command('serve', first, '--open')}")
     if browse:
         from gridveil.cli import serve

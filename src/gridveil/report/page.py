@@ -93,4 +93,4 @@ def _parts_in_words(names: list[str], zone: str) -> str:
     if not names:
         return ""
     what = "parts of the day" if len(names) > len(("weekdays", "weekends")) else "parts of the week"
-    return f"The small maps show {what} by the clock in {escape(zone)}, on the same colours."
+    return f"The small maps show {what} by the clock in {escape(zone)}, with the colours and stripes of the large one."

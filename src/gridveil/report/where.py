@@ -121,5 +121,5 @@ def _uncertain(uncertain: Uncertain) -> str:
 
 
 def _cell_size(ground: Ground) -> str:
-    unit = " m" if ground.metres else ""
-    return f"{short(ground.width)} by {short(ground.height)}{unit}"
+    unit = "m" if ground.metres else "units"
+    return f"{short(ground.width)} by {short(ground.height)} {unit}"

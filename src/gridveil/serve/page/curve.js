@@ -5,7 +5,7 @@ import {ANSWER, brief, csvButton, follow, instants, lasting, make, sentence} fro
 import {amount, instant, interval, place, span} from './words.js';
 
 const MOST_POINTS = 1000;
-const LENGTHS = [1800, 3600, 3 * 3600, 6 * 3600, 12 * 3600, 86400, 7 * 86400];
+const LENGTHS = [1800, 3600, 3 * 3600, 6 * 3600, 86400, 7 * 86400];
 const CLICK = 4;  // pixels: less than this is no drag
 
 /** How many steps make one point: the first natural length (an hour, a day …) that keeps the curve readable. */
@@ -18,13 +18,16 @@ export function stepsPerPoint(steps, seconds) {
 /** The steps of point i: its first, and the next one's first. */
 const covered = (series, i) => [series.first[i], series.first[i + 1] ?? series.time.last];
 const answerAt = ({value, low, high}, i) => ({value: value[i], low: low[i], high: high[i]});
-const best = (values, better) => values.reduce((found, value, i) => (better(value, values[found]) ? i : found), 0);
 
 /** The highest and the lowest point in a sentence. */
 export function summary(series, facts, zone) {
   const say = (name, i) => `${name} ${brief(answerAt(series, i))}, ${span(covered(series, i), facts, zone)}`;
-  const [top, bottom] = [best(series.value, (a, b) => a > b), best(series.value, (a, b) => a < b)];
-  return `${say('Highest', top)}. ${say('Lowest', bottom)}.`;
+  const [least, most] = [Math.min(...series.value), Math.max(...series.value)];
+  if (series.value.length > 1 && most - least <= 1e-6 * Math.abs(most)) {
+    const widest = {value: most, low: Math.min(...series.low), high: Math.max(...series.high)};
+    return `The same value at all times: ${brief(widest)} at the widest.`;
+  }
+  return `${say('Highest', series.value.indexOf(most))}. ${say('Lowest', series.value.indexOf(least))}.`;
 }
 
 export function mount(element, store, api) {

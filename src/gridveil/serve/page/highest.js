@@ -56,6 +56,7 @@ export function mount(element, store, api) {
     shown = answer;
     const {cells, time} = answer;
     const range = barRange(cells);
+    const equal = cells.length > 1 && cells.at(-1).value > cells[0].value * (1 - 1e-6);
     const certain = cells.filter(({place: [from, to]}) => from === to).length;
     const title = `The ${cells.length === COUNT ? 'ten' : cells.length} highest cells, ${span([time.first, time.last], facts, zone)} (${zoneName(zone)})`;
     element.replaceChildren(
@@ -66,9 +67,11 @@ export function mount(element, store, api) {
         make('caption', {}, title),
         make('thead', {}, make('tr', {}, ...['Rank', 'Cell', 'Consumption, 95 % interval', 'Place among all cells'].map((name) => make('th', {scope: 'col'}, name)))),
         make('tbody', {}, ...cells.map((cell, i) => row(cell, i, range)))),
-      sentence(certain === cells.length
-        ? 'Going by their 95 % intervals, the order is certain.'
-        : `Going by the cells’ 95 % intervals, the place of ${certain || 'none'} of these cells is certain; intervals that overlap may stand for any order.`),
+      sentence(equal
+        ? 'These cells have the same value: none of them stands out, and others may have it too.'
+        : certain === cells.length
+          ? 'Going by their 95 % intervals, the order is certain.'
+          : `Going by the cells’ 95 % intervals, the place of ${certain || 'none'} of these cells is certain; intervals that overlap may stand for any order.`),
       sentence('The highest of many uncertain values tend to be overestimates: uncertainty lifted some of them to the top.'),
     );
     mark(store.get());

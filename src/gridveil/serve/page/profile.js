@@ -83,8 +83,8 @@ export function mount(element, store, api) {
     const lines = KINDS.filter(([kind]) => answer[kind] && (kind === 'all' || !same))
       .map(([kind, label, colour, dash]) => ({...answer[kind], name: label, colour: same ? 'a' : colour, dash: same ? undefined : dash}));
     const when = (i) => `${wall(answer.minutes[i])} to ${wall(answer.minutes[i] + step, true)}`;
-    lacks.textContent = [!answer.weekday && 'No Monday to Friday', !answer.weekend && 'No Saturday or Sunday'].filter(Boolean)
-      .map((text) => `${text} in this release that is whole by this clock, so they are not told apart.`).join(' ');
+    const missing = !answer.weekend ? 'no whole Saturday or Sunday' : !answer.weekday ? 'no whole day from Monday to Friday' : '';
+    lacks.textContent = missing && `There is ${missing} in this release, so kinds of days are not told apart.`;
     day.show({
       lines, minutes: answer.minutes, step, when, range: [0, DAY], name: `Typical day, ${name}, ${unit}`,
       splits: (plot) => (plot.width < 420 ? [0, 6, 12, 18, 24] : [0, 3, 6, 9, 12, 15, 18, 21, 24]).map((hour) => 60 * hour),

@@ -27,9 +27,10 @@ Errors = NoisyParts | Replicates | LinearNoise | Posterior
 UNITS = "kW h"  # as UDUNITS, and so CF, spells kWh
 AXES = ("time", "y", "x")
 EDGES = ("time_edge", "y_edge", "x_edge")
-CHUNK = (24, 64, 64)
+CHUNK = (8, 64, 64)  # a map of 256 x 256 cells reads sixteen of these for a step, 128 KB each
 PREFIX_CHUNK = (8, 32, 32)  # a query reads eight of these, 64 KB each
-MODEL_CHUNKS = {1: (2**14,), 2: (64, 256), 3: CHUNK}
+MODEL_CHUNKS = {1: (2**14,), 2: (64, 256), 3: (24, 64, 64)}
+PLAIN_DRAWS = 2**22  # numbers; from here on unpacking would be most of the time that opening takes
 SLAB_CELLS = 2**23
 COMPRESSED = {"compression": "gzip", "compression_opts": 4, "shuffle": True}
 
@@ -194,8 +195,9 @@ def _axes(array: NDArray[Any]) -> tuple[str, ...]:
 
 
 def _store(group: Stored, name: str, axes: tuple[str, ...], array: NDArray[Any], units: str) -> None:
-    chunks = _chunks(MODEL_CHUNKS[array.ndim], array.shape)
-    variable = group.create_variable(name, axes, data=array, chunks=chunks, **COMPRESSED)
+    packed = {"chunks": _chunks(MODEL_CHUNKS[array.ndim], array.shape), **COMPRESSED}
+    large_draws = name.startswith("draw_") and array.size > PLAIN_DRAWS
+    variable = group.create_variable(name, axes, data=array, **({} if large_draws else packed))
     variable.attrs["units"] = units
 
 

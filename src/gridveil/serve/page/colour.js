@@ -46,13 +46,14 @@ export function marks(top, room = 0.12, last = 0.34) {
 export function colourise({nx, ny, value, low, high}, steps, top, colours) {
   const painted = new Uint32Array(nx * ny);
   const uncertain = new Uint32Array(nx * ny);
-  const packed = colours.map(([r, g, b]) => ((255 << 24) | (b << 16) | (g << 8) | r) >>> 0);
+  const packed = Uint32Array.from(colours, ([r, g, b]) => ((255 << 24) | (b << 16) | (g << 8) | r) >>> 0);
+  const last = packed.length - 1;
+  const full = steps * top;
   for (let row = 0; row < ny; row++) {
     const from = (ny - 1 - row) * nx;
     for (let x = 0; x < nx; x++) {
       const cell = from + x;
-      const level = Math.round(position(value[cell] / steps, top) * (packed.length - 1));
-      painted[row * nx + x] = packed[level];
+      painted[row * nx + x] = packed[Math.round(position(value[cell], full) * last)];
       if (isUncertain(value[cell], low[cell], high[cell])) uncertain[row * nx + x] = 0xff000000;
     }
   }

@@ -167,7 +167,8 @@ export function mount(element, store) {
     look(start?.moved ? null : cellAt(at, view.frame));
   });
   canvas.addEventListener('pointerup', () => {
-    dragged = Boolean(start?.moved);
+    if (!start) return;
+    dragged = start.moved;
     if (dragged) settle(view.draft);
     start = null;
   });
@@ -203,6 +204,7 @@ export function mount(element, store) {
       view.draft = {corners: [...(view.draft?.corners.slice(0, -1) ?? []), world, world]};
       refresh();
     } else if (event.key === 'Escape') {
+      dragged = start !== null;
       if (view.draft) cancel();
       else store.set({area: null});
       say(store.get().area ? '' : 'The whole map.');

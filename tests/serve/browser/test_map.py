@@ -1,0 +1,218 @@
+"""The map itself in real Chromium: hatching, shapes, marking, time, and text that stays text."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from io import BytesIO
+
+import numpy as np
+from PIL import Image
+from playwright.sync_api import Page, Request, Route, expect
+from tests.serve.browser.conftest import Open
+from tests.serve.browser.hands import Sheet, expect_answer, expect_state, numbers, polygon_answer, settle, state
+
+from gridveil.release.open import Release
+
+LIVE = "#map [aria-live]"
+
+
+def pixels(page: Page) -> np.ndarray:
+    """Return the screen, (y, x, RGB)."""
+    return np.asarray(Image.open(BytesIO(page.screenshot())).convert("RGB"), dtype=float)
+
+
+def test_cells_are_hatched_where_the_interval_is_wider_than_the_value(new_page: Open, town: Release) -> None:
+    page = new_page("#release=town&time=0:120")
+    settle(page)
+    page.mouse.move(0, 0)
+    sheet, screen, cells = Sheet.of(page), pixels(page), town.cells(0, 120)
+    wide = (cells.high - cells.low) / np.abs(cells.value)
+    clear = np.abs(wide - 1) > 0.001  # no cell at the very edge of being uncertain
+    hatched = np.zeros_like(clear)
+    for y, x in np.ndindex(hatched.shape):
+        (left, bottom), (right, top) = sheet.at(x, y), sheet.at(x + 1, y + 1)
+        inside = screen[math.ceil(top) + 1 : math.floor(bottom) - 1, math.ceil(left) + 1 : math.floor(right) - 1]
+        hatched[y, x] = np.ptp(inside, axis=(0, 1)).max() > 0
+    assert np.array_equal(hatched[clear], wide[clear] > 1)
+    assert 0 < hatched.sum() < hatched.size
+    expect(page.locator("#legend")).to_contain_text("hatched: the interval is wider than the value")
+
+
+def test_cells_have_the_shape_that_they_have_on_the_ground(new_page: Open) -> None:
+    page = new_page("#release=west-london")
+    settle(page)
+    sheet = Sheet.of(page)
+    ratio = 0.25 * math.cos(math.radians(51.4475)) / 0.105  # degrees of longitude are shorter
+    assert abs(sheet.width / sheet.height / ratio - 1) < 0.01
+
+
+def test_a_cell_is_read_aloud_with_its_interval(new_page: Open, town: Release) -> None:
+    page = new_page("#release=town&time=24:48")
+    settle(page)
+    page.locator("#map canvas").focus()
+    for key in ("ArrowUp", "ArrowUp", "ArrowLeft"):
+        page.keyboard.press(key)
+    expect(page.locator(LIVE)).to_contain_text("Cell x 15, y 17")
+    said = numbers(page.locator(LIVE).inner_text().split(": ", 1)[1])
+    answer = town.query((15, 16), (17, 18), (24, 48))
+    value, ninety_five, low, high, *_ = said
+    assert ninety_five == 95
+    for shown, wanted in ((value, answer.value), (low, answer.low), (high, answer.high)):
+        assert abs(shown - wanted) <= max(0.51, 1e-5 * abs(wanted))
+    shown = page.locator(".tip").inner_text()
+    assert "95 % interval" in shown
+    assert "per hour on average" in shown
+
+
+def test_a_click_marks_one_cell_and_escape_clears_it(page: Page, town: Release) -> None:
+    settle(page)
+    page.mouse.click(*Sheet.of(page).at(12.5, 19.5))
+    expect_state(page, area="12:13,19:20")
+    expect_answer(page, town.query((12, 13), (19, 20)))
+    page.keyboard.press("Escape")
+    expect_state(page, area=None)
+
+
+def test_escape_gives_up_a_drag(page: Page) -> None:
+    settle(page)
+    sheet = Sheet.of(page)
+    page.mouse.move(*sheet.at(5.5, 5.5))
+    page.mouse.down()
+    page.mouse.move(*sheet.at(10.5, 9.5), steps=3)
+    page.keyboard.press("Escape")
+    page.mouse.up()
+    page.wait_for_timeout(100)
+    assert "area" not in state(page)
+
+
+def test_a_drag_beyond_the_edge_ends_at_it(page: Page) -> None:
+    settle(page)
+    sheet = Sheet.of(page)
+    page.mouse.move(*sheet.at(20.5, 20.5))
+    page.mouse.down()
+    page.mouse.move(sheet.left + sheet.width + 60, sheet.top - 60, steps=3)
+    page.mouse.up()
+    expect_state(page, area="20:32,20:32")
+
+
+def test_a_polygon_by_keyboard(page: Page, town: Release) -> None:
+    settle(page)
+    page.get_by_role("button", name="Polygon").click()
+    page.locator("#map canvas").focus()
+    page.keyboard.press("ArrowUp")  # where the cursor starts: cell 16, 16
+    for keys in ([], ["ArrowRight"] * 6, ["ArrowDown"] * 8):
+        for key in keys:
+            page.keyboard.press(key)
+        page.keyboard.press("Space")
+    page.keyboard.press("Enter")
+    ring = [[16.5 * 250, 16.5 * 250], [22.5 * 250, 16.5 * 250], [22.5 * 250, 8.5 * 250]]
+    expect_state(page, area=";".join(f"{x:g},{y:g}" for x, y in ring))
+    geometry = {"type": "Polygon", "coordinates": [[*ring, ring[0]]]}
+    expect_answer(page, polygon_answer(town, geometry, (0, 120)))
+
+
+def test_a_play_goes_on_after_the_end_and_asks_for_nothing_twice(new_page: Open) -> None:
+    page = new_page("#release=town&time=116:117")
+    settle(page)
+    asked: Counter[str] = Counter()
+
+    def note(request: Request) -> None:
+        if "/slice" in request.url:
+            asked[request.url] += 1
+
+    page.on("request", note)
+    page.get_by_role("button", name="Play").click()
+    expect(page.locator("#map")).to_have_attribute("data-time", "2:3")
+    page.get_by_role("button", name="Pause").click()
+    assert set(asked.values()) == {1}
+    assert len(asked) >= 6
+    # Frames ahead were asked for before their turn.
+    ahead = max(int(url.split("time=")[1].split(":")[0].split("%3A")[0]) for url in asked if "time=11" not in url)
+    assert ahead > int(page.locator("#map").get_attribute("data-time").split(":")[0])  # type: ignore[union-attr]  # it is there
+
+
+def test_the_map_shows_the_period_that_is_marked(new_page: Open) -> None:
+    page = new_page("#release=town&period=10:30")
+    settle(page)
+    page.locator("#show").select_option("marked")
+    expect_state(page, time="10:30")
+    expect(page.locator("#map")).to_have_attribute("data-time", "10:30")
+    expect(page.locator("#clock")).to_contain_text("Mon 4 Feb 2013, 10:00 to Tue 5 Feb 2013, 06:00")
+
+
+def test_times_in_the_zone_of_the_browser(new_page: Open) -> None:
+    page = new_page("#release=town&time=18:19", timezone_id="Asia/Tokyo")
+    settle(page)
+    expect(page.locator("#clock")).to_contain_text("Mon 4 Feb 2013, 18:00 to 19:00")
+    page.get_by_role("button", name="Times are in UTC").click()
+    expect(page.locator("#clock")).to_contain_text("Tue 5 Feb 2013, 03:00 to 04:00")
+    expect_state(page, zone="Asia/Tokyo")
+
+
+def test_both_areas_that_are_compared_are_outlined(new_page: Open) -> None:
+    page = new_page("#release=town&area=4:10,20:26&other-area=18:28,6:12&tab=compare")
+    settle(page)
+    page.mouse.move(0, 0)
+    sheet, screen = Sheet.of(page), pixels(page)
+    for name, (x, y) in {"--released": (10, 22), "--other": (28, 8)}.items():
+        colour = page.evaluate("name => getComputedStyle(document.documentElement).getPropertyValue(name)", name)
+        wanted = np.array([int(colour.strip()[at : at + 2], 16) for at in (1, 3, 5)])
+        left, top = sheet.at(x, y + 1)
+        side = screen[round(top) : round(top) + 14, round(left) - 2 : round(left) + 3]
+        assert np.abs(side - wanted).max(-1).min() < 25, name
+
+
+def test_a_file_dropped_on_the_map_is_drawn(page: Page) -> None:
+    settle(page)
+    before = pixels(page)
+    page.evaluate(
+        """() => {
+          const line = {type: 'LineString', coordinates: [[500, 7500], [7500, 7500]]};
+          const given = new DataTransfer();
+          given.items.add(new File([JSON.stringify(line)], 'feeder.geojson'));
+          const drop = new DragEvent('drop', {dataTransfer: given, bubbles: true, cancelable: true});
+          document.querySelector('#map').dispatchEvent(drop);
+        }"""
+    )
+    expect(page.locator("#overlay li")).to_contain_text("feeder.geojson")
+    page.wait_for_timeout(100)
+    sheet = Sheet.of(page)
+    (left, y), (right, _) = sheet.at(2, 30), sheet.at(30, 30)
+    strip = np.s_[round(y) - 1 : round(y) + 2, math.ceil(left) + 4 : math.floor(right) - 4]
+    assert (np.abs(pixels(page)[strip] - before[strip]).max((0, 2)) > 20).all()
+    page.get_by_role("button", name="Remove feeder.geojson").click()
+    page.mouse.move(0, 0)
+    page.evaluate("scrollTo(0, 0)")
+    page.wait_for_timeout(100)
+    assert np.array_equal(pixels(page)[strip], before[strip])
+
+
+def test_what_a_publisher_writes_stays_text(new_page: Open) -> None:
+    trick = "<img src=x onerror=\"document.title='tricked'\"><b>Town</b>"
+
+    def facts(route: Route) -> None:
+        answer = route.fetch()
+        route.fulfill(json=answer.json() | {"title": trick, "publisher": trick, "cite": trick, "error_bars": trick})
+
+    page = new_page("#release=west-london")
+    settle(page)
+    page.route("**/api/releases/town", facts)
+    page.goto("/#release=town")
+    expect(page.locator("h1")).to_have_text(trick)
+    page.locator("#how-private").click()
+    expect(page.locator("#label")).to_contain_text(trick)
+    assert page.locator("img, h1 b, dialog b").count() == 0
+
+
+def test_the_label_says_what_is_promised_and_what_is_not(page: Page, town: Release) -> None:
+    settle(page)
+    page.locator("#how-private").click()
+    label = page.locator("#label")
+    expect(label).to_contain_text("at most e^3 (20.1) times as likely")
+    expect(label).to_contain_text("with a chance of at most 20.1 %")
+    for line in town.label.not_covered:
+        expect(label).to_contain_text(line)
+    page.get_by_role("button", name="Close", exact=True).click()
+    expect(label).to_be_hidden()
+    expect(page.locator("#how-private")).to_be_focused()

@@ -69,8 +69,9 @@ def test_a_release_says_everything_but_its_values(client: TestClient, town: Rele
     assert told["cell_metres"] == pytest.approx([width, 5562], rel=1e-3)
     same(told["total"], [[0, 8, 0, 5, 0, 30]], town)
     values = town.values()
-    assert told["scale"]["top"] <= told["scale"]["most"] <= values.max()
-    assert told["scale"]["top"] > np.quantile(values, 0.95)
+    busiest = np.argsort(-values.sum(axis=(0, 1)))[:6]
+    assert told["scale"]["most"] == pytest.approx(values[:, :, busiest].max())
+    assert told["scale"]["top"] == pytest.approx(np.quantile(values[:, :, busiest], 0.995))
     assert told["label"]["privacy"]["epsilon"] == 1
     assert told["privacy"]["promise"].startswith("Whatever someone does")
     assert told["privacy"]["warnings"] == []
@@ -100,7 +101,7 @@ def test_a_slice_is_every_cell_from_the_south_west(
     ranges = [[x, x + 1, y, y + 1, first, last] for y in range(5) for x in range(8)]
     assert told["shape"] == [5, 8]
     assert np.shape(told["value"]) == (5, 8)
-    same(told, ranges, town, decimals=2e-6)
+    same(told, ranges, town, decimals=2e-5)
     assert told["time"]["start"] == f"2013-02-04T{first:02d}:00:00Z"
 
 

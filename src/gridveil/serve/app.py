@@ -16,7 +16,6 @@ from gridveil.serve.downloads import COMPRESSED_TYPES, Downloads
 from gridveil.serve.guard import Guard
 from gridveil.serve.heavy import Heavy
 from gridveil.serve.page import File, read_page
-from gridveil.serve.questions import Slices
 from gridveil.serve.routes import check_tag, router
 from gridveil.serve.served import Served
 
@@ -40,7 +39,7 @@ def create_app(releases: Mapping[str, Release], hosts: Iterable[str] = ()) -> Fa
         lifespan=_lifespan,
     )
     app.state.served = {name: Served(name, release) for name, release in releases.items()}
-    app.state.slices = Slices(Cache(CACHED_BYTES))
+    app.state.cache = Cache(CACHED_BYTES)
     app.state.heavy = Heavy()
     app.state.downloads = Downloads()
     app.state.page = read_page()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import numpy as np
@@ -16,8 +16,8 @@ from gridveil.release.open import Release
 from gridveil.serve.downloads import downloads
 from gridveil.serve.served import Served
 
-SAMPLED_STEPS = 8
-TOP = 0.995  # of cells and steps have at most the colour scale's top
+SAMPLED_DAYS, DAY_STEPS, BUSIEST_STEPS = 5, 24, 6
+TOP = 0.995  # of cells have at most the colour scale's top in these steps
 
 
 def brief(served: Served) -> dict[str, Any]:
@@ -127,10 +127,14 @@ def _on_earth(grid: Grid) -> tuple[list[list[float]] | None, list[float] | None]
 
 
 def _scale(release: Release) -> dict[str, float]:
-    """Return how high cells go in a step: over steps spread through the window, so that a long one opens at once."""
-    steps = release.window.steps
-    starts = np.unique(np.linspace(0, steps - 1, SAMPLED_STEPS).astype(int))
-    values = np.stack([release.cells(int(start), int(start) + 1).value for start in starts])
+    """Return how high cells go in a step: in the busiest of some steps, so that a long window opens at once."""
+    grid, steps = release.grid, release.window.steps
+    day = min(steps, max(1, timedelta(days=1) // release.window.step))
+    times = np.linspace(0, day, DAY_STEPS, endpoint=False).astype(int)
+    candidates = np.unique(np.linspace(0, steps - day, SAMPLED_DAYS).astype(int)[:, None] + times)
+    totals = release.values_of([[0, grid.nx, 0, grid.ny, step, step + 1] for step in candidates.tolist()])
+    busiest = candidates[np.argsort(-totals)[:BUSIEST_STEPS]].tolist()
+    values = np.stack([release.cells(step, step + 1).value for step in busiest])
     return {"top": float(np.quantile(values, TOP)), "most": float(values.max())}
 
 

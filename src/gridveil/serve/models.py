@@ -177,7 +177,7 @@ class Axes(BaseModel):
 
 
 class Scale(BaseModel):
-    """kWh per step in a cell, over steps spread through the window: a high quantile and the largest."""
+    """kWh per step in a cell, in busy steps of days spread through the window: a high quantile and the largest."""
 
     top: float
     most: float

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
@@ -39,8 +38,9 @@ class Asked(Somewhere, Protocol):
         """Return the steps."""
 
 
-def query(release: Release, asked: Asked) -> dict[str, Any]:
+def query(served: Served, asked: Asked) -> dict[str, Any]:
     """Return the consumption of a region over a period."""
+    release = served.release
     grid, wanted, (first, last) = release.grid, asked.wanted(), asked.steps(release.window)
     box = wanted.box(grid)
     if box is None:
@@ -50,7 +50,7 @@ def query(release: Release, asked: Asked) -> dict[str, Any]:
         (x0, x1), (y0, y1) = box
         cells, answers = float((x1 - x0) * (y1 - y0)), release.answers_of([[x0, x1, y0, y1, first, last]])
     answer = {name: numbers[0] for name, numbers in arrays(answers).items()}
-    whole = float(release.values_of([[0, grid.nx, 0, grid.ny, first, last]])[0])
+    whole = served.whole(first, last)
     return {
         **answer,
         "area": {"cells": cells, "share": cells / grid.cells},
@@ -112,36 +112,31 @@ def highest(release: Release, first: int, last: int, count: int) -> dict[str, An
     return {"time": period(release.window, first, last), "cells": cells}
 
 
-@dataclass(frozen=True)
-class Slices:
-    """Slices of releases, as bytes; one that was asked for before comes from memory."""
+def planes(served: Served, first: int, last: int, cache: Cache) -> bytes:
+    """Return value, standard error, low and high of every cell: little-endian float32, row by row.
 
-    cache: Cache
+    A slice that was asked for before comes from the cache.
+    """
 
-    def planes(self, served: Served, first: int, last: int) -> bytes:
-        """Return value, standard error, low and high of every cell: little-endian float32, row by row."""
+    def make() -> bytes:
+        cells = served.release.cells(first, last)
+        return b"".join(getattr(cells, name).astype("<f4").tobytes() for name in PARTS)
 
-        def make() -> bytes:
-            cells = served.release.cells(first, last)
-            return b"".join(getattr(cells, name).astype("<f4").tobytes() for name in PARTS)
+    return cache.get((served.id, first, last), make)
 
-        return self.cache.get((served.id, first, last), make)
 
-    def rows(self, served: Served, first: int, last: int) -> dict[str, Any]:
-        """Return the same as numbers."""
-        grid = served.release.grid
-        if grid.cells > MOST_CELLS_JSON:
-            msg = (
-                f"a slice of {grid.cells:,} cells is answered as format=float32; as JSON up to {MOST_CELLS_JSON:,} are"
-            )
-            raise UsageError(msg)
-        planes = np.frombuffer(self.planes(served, first, last), "<f4").reshape(len(PARTS), grid.ny, grid.nx)
-        numbers = np.round(planes.astype(float), DECIMALS).tolist()
-        return {
-            "time": period(served.release.window, first, last),
-            "shape": [grid.ny, grid.nx],
-            **dict(zip(PARTS, numbers, strict=True)),
-        }
+def rows(served: Served, first: int, last: int, cache: Cache) -> dict[str, Any]:
+    """Return the same as numbers."""
+    grid = served.release.grid
+    if grid.cells > MOST_CELLS_JSON:
+        msg = f"a slice of {grid.cells:,} cells is answered as format=float32; as JSON up to {MOST_CELLS_JSON:,} are"
+        raise UsageError(msg)
+    numbers = np.frombuffer(planes(served, first, last, cache), "<f4").reshape(len(PARTS), grid.ny, grid.nx)
+    return {
+        "time": period(served.release.window, first, last),
+        "shape": [grid.ny, grid.nx],
+        **dict(zip(PARTS, np.round(numbers.astype(float), DECIMALS).tolist(), strict=True)),
+    }
 
 
 def arrays(answers: Answers) -> dict[str, list[float]]:

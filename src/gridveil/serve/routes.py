@@ -10,6 +10,7 @@ from fastapi import APIRouter, Depends, Path, Query, Request, Response
 from fastapi.responses import FileResponse
 
 from gridveil.serve import models, questions, regions
+from gridveil.serve.cache import Cache
 from gridveil.serve.downloads import Downloads, Format
 from gridveil.serve.facts import brief, facts
 from gridveil.serve.heavy import Heavy
@@ -17,7 +18,7 @@ from gridveil.serve.refusals import RESPONSES, NotModifiedError, UnknownReleaseE
 from gridveil.serve.served import Served, tag
 from gridveil.serve.zones import known_zone
 
-OCTETS = "application/octet-stream"
+JSON, OCTETS = "application/json", "application/octet-stream"
 PLANES: dict[int | str, dict[str, Any]] = {
     200: {
         "description": "JSON, or planes of little-endian float32: value, standard_error, low, high",
@@ -60,7 +61,12 @@ Room = Annotated[Heavy, Depends(heavy)]
 
 def told(content: Any) -> Response:  # noqa: ANN401 - whatever JSON can say
     """Return an answer as JSON."""
-    return Response(json.dumps(content, allow_nan=False, separators=(",", ":")), media_type="application/json")
+    return Response(as_json(content), media_type=JSON)
+
+
+def as_json(content: Any) -> bytes:  # noqa: ANN401 - as above
+    """Return JSON."""
+    return json.dumps(content, allow_nan=False, separators=(",", ":")).encode()
 
 
 def octets(body: bytes, *shape: int) -> Response:
@@ -83,21 +89,22 @@ async def releases(request: Request) -> Response:
 
 
 @router.get("/{id}", summary="One release", response_model=models.FactsModel)
-def release(asked: Asked, room: Room) -> Response:
+def release(asked: Asked, room: Room, request: Request) -> Response:
     """Say everything about a release but its values: axes, units, privacy label, files."""
+    known: Cache = request.app.state.cache
     with room.turn():
-        return told(facts(asked))
+        return Response(known.get((asked.id, "facts"), lambda: as_json(facts(asked))), media_type=JSON)
 
 
 @router.get("/{id}/slice", summary="Every cell over a period", response_model=models.SliceModel, responses=PLANES)
 def slices(asked: Asked, room: Room, request: Request, what: Annotated[regions.AskedSlice, Query()]) -> Response:
     """Sum every cell over a period. Rows go from south to north, and cells in them from west to east."""
     first, last = what.steps(asked.release.window)
-    known: questions.Slices = request.app.state.slices
+    known: Cache = request.app.state.cache
     with room.turn():
         if what.format == "json":
-            return told(known.rows(asked, first, last))
-        return octets(known.planes(asked, first, last), asked.release.grid.ny, asked.release.grid.nx)
+            return told(questions.rows(asked, first, last, known))
+        return octets(questions.planes(asked, first, last, known), asked.release.grid.ny, asked.release.grid.nx)
 
 
 @router.get("/{id}/series", summary="A region over time", response_model=models.SeriesModel)
@@ -117,13 +124,13 @@ def series_given(asked: Asked, room: Room, what: regions.GivenSeries) -> Respons
 @router.get("/{id}/query", summary="A region over a period", response_model=models.QueryModel)
 def query(asked: Asked, what: Annotated[regions.AskedRegion, Query()]) -> Response:
     """Sum a region over a period, with standard error and 95 % interval."""
-    return told(questions.query(asked.release, what))
+    return told(questions.query(asked, what))
 
 
 @router.post("/{id}/query", summary="A region over a period", response_model=models.QueryModel)
 def query_given(asked: Asked, what: regions.GivenRegion) -> Response:
     """Answer the same with the question in the body, where polygons have room."""
-    return told(questions.query(asked.release, what))
+    return told(questions.query(asked, what))
 
 
 @router.post("/{id}/query/batch", summary="Many ranges", response_model=models.AnswersModel, responses=PLANES)

@@ -33,6 +33,18 @@ class Served:
         facts = (gridveil.__version__, self.id, stat.st_size, stat.st_mtime_ns, dump_label(self.release.label))
         return hashlib.sha256(repr(facts).encode()).hexdigest()
 
+    @cached_property
+    def _whole(self) -> dict[int, float]:
+        return {0: 0.0}
+
+    def whole(self, first: int, last: int) -> float:
+        """Return the consumption of the whole map over some steps, kWh; every answer says its share of it."""
+        for edge in (first, last):
+            if edge not in self._whole:
+                grid = self.release.grid
+                self._whole[edge] = float(self.release.values_of([[0, grid.nx, 0, grid.ny, 0, edge]])[0])
+        return self._whole[last] - self._whole[first]
+
     def etag(self, *asked: str) -> str:
         """Return the tag of the answer to a question."""
         return tag(self.fingerprint, *asked)

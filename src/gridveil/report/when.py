@@ -20,7 +20,8 @@ from gridveil.release.profile import typical_day, typical_week
 from gridveil.report.words import amount, moment, per, span
 
 MOST_POINTS = 1000
-LENGTHS = [timedelta(hours=hours) for hours in (1, 2, 3, 4, 6, 8, 12, 24, 48, 7 * 24, 14 * 24, 28 * 24)]
+LENGTHS = [timedelta(hours=hours) for hours in (1, 2, 3, 4, 6, 24, 48, 7 * 24, 14 * 24, 28 * 24)]
+"""Of points, and none between a quarter and a whole day: halves of days would only jump up and down."""
 WIDE, NARROW = (860, 280), (400, 240)
 ALIKE = 1e-6  # as a part of the value: nothing but rounding
 ROOM = 0.05  # above the highest band

@@ -24,7 +24,8 @@ test-long: $(INSTALLED)
 	HYPOTHESIS_PROFILE=long $(BIN)/pytest -n 2 --dist worksteal
 
 screenshots: $(INSTALLED)
-	GRIDVEIL_SCREENSHOTS=1 $(BIN)/pytest -q tests/serve/browser -k screenshot
+	$(BIN)/python tests/serve/browser/chromium.py
+	GRIDVEIL_SCREENSHOTS=1 $(BIN)/pytest -q tests/serve/browser/test_picture.py
 
 benchmarks: $(INSTALLED)
 	$(BIN)/python benchmarks/run.py

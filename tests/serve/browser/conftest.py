@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import socket
 import subprocess
 import sys
@@ -38,6 +37,7 @@ FLAGS = (
     "--disable-sync",
     "--no-first-run",
 )
+STEADY = {"locale": "en-GB", "timezone_id": "UTC", "reduced_motion": "reduce"}
 LONDON = Grid(-0.5, 51.395, -0.25, 51.5, nx=32, ny=32, crs="EPSG:4326")
 WEEK = Window(datetime(2013, 2, 4, tzinfo=UTC), timedelta(hours=1), 168)
 SMALL = Grid(0, 0, 800, 500, nx=8, ny=5)
@@ -179,7 +179,7 @@ def new_page(browser: Browser, server_url: str, faults: list[str]) -> Iterator[O
     def open_page(path: str = "", *, base_url: str = server_url, **settings: Any) -> Page:
         context = browser.new_context(
             base_url=base_url,
-            **({"viewport": {"width": 1280, "height": 860}, "locale": "en-GB", "timezone_id": "UTC"} | settings),
+            **({"viewport": {"width": 1280, "height": 860}, **STEADY} | settings),
         )
         context.set_default_timeout(10_000)
         contexts.append(context)
@@ -239,8 +239,3 @@ def screenshot(request: pytest.FixtureRequest) -> Callable[..., Path]:
         return path
 
     return save
-
-
-def wanted_screenshots() -> bool:
-    """Whether pictures of the documentation are to be made anew."""
-    return os.environ.get("GRIDVEIL_SCREENSHOTS") == "1"

@@ -28,6 +28,8 @@ def settle(page: Page) -> None:
     expect(page.locator("#answer-value")).to_have_attribute("data-value", re.compile("."))
     expect(page.locator("#map")).to_have_attribute("data-time", re.compile("."))
     page.wait_for_function("busy => !document.querySelector(busy)", arg=BUSY)
+    if page.locator("#panel-highest").is_visible():  # asks only after time has rested
+        expect(page.locator("#panel-highest table, #panel-highest .trouble")).to_be_visible()
 
 
 def state(page: Page) -> dict[str, str]:

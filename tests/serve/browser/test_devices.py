@@ -193,7 +193,8 @@ def test_a_release_that_is_not_private_says_so(new_page: Open, screenshot: Shot)
     screenshot(page)
     page.locator("#how-private").click()
     expect(page.get_by_role("dialog")).to_contain_text("NOT PRIVATE")
-    expect(page.get_by_role("dialog")).not_to_contain_text("nobody can tell")
+    for promise in ("What is protected", "How strongly", "at most"):
+        expect(page.get_by_role("dialog").locator("h3, p", has_text=promise)).to_have_count(0)
     screenshot(page, "label")
 
 

@@ -52,24 +52,30 @@ function body(facts) {
   const {privacy} = facts;
   const name = make('h2', 'How private is this?');
   name.id = 'label-name';
-  const warnings = [...(facts.private ? [] : [NOT_PRIVATE]), ...privacy.warnings].map((text) => Object.assign(make('p', text), {className: 'banner'}));
+  const warnings = privacy.warnings.map((text) => Object.assign(make('p', text), {className: 'banner'}));
   const lead = Object.assign(make('p', 'Random noise was added before these numbers were published. It limits what anyone can learn from them about any one household; how far is said below. The stronger the limit, the wider the error bars.'), {className: 'lead'});
   const full = facts.label_in_words.flatMap(({heading, lines}) => part(heading, list(lines)));
+  const data = Object.assign(make('pre', JSON.stringify(facts.label, null, 2)), {tabIndex: 0}); // it scrolls, by keyboard too
+  data.setAttribute('role', 'region');
+  data.setAttribute('aria-label', 'The label as data');
+  // Of a release that is not private there is no promise to explain.
+  const promise = () => [
+    lead,
+    ...part('What is protected', make('p', `${capital(privacy.unit)}.`)),
+    ...part('How strongly', ruler(privacy.epsilon), make('p', privacy.promise), make('p', `${privacy.attack} Guessing blindly would reach 1 %.`)),
+    ...part('What that does not mean', make('p', 'These are outside the promise, or outside the error bars:'), list(privacy.not_covered)),
+  ];
   return make('div', '',
     name,
     ...warnings,
-    ...(facts.private ? [lead] : []),
-    ...part('What is protected', make('p', `${capital(privacy.unit)}.`)),
-    ...part('How strongly', ruler(privacy.epsilon), make('p', privacy.promise), make('p', privacy.attack)),
-    ...part('What that does not mean', make('p', 'These are outside the promise, or outside the error bars:'), list(privacy.not_covered)),
+    ...(facts.private ? promise() : []),
     ...part('What the error bars say', make('p', facts.error_bars)),
     make('details', '', make('summary', 'How it was made: the whole label in words'), ...full),
-    make('details', '', make('summary', 'The label as data'), make('pre', JSON.stringify(facts.label, null, 2))),
+    make('details', '', make('summary', 'The label as data'), data),
     ...(facts.cite ? part('How to cite', make('p', facts.cite)) : []),
   );
 }
 
-const NOT_PRIVATE = 'NOT PRIVATE: made with test noise that anyone can reproduce and take off again. Nothing below holds for it.';
 const capital = (text) => text.charAt(0).toUpperCase() + text.slice(1);
 
 export function mount(element, store) {
@@ -81,7 +87,7 @@ export function mount(element, store) {
   chip.classList.toggle('high', high || !facts.private);
   button.title = facts.privacy.warnings[0] ?? 'Epsilon says how strongly every household is protected: the smaller, the stronger';
   const banner = document.getElementById('banner');
-  const sentence = facts.private ? facts.privacy.warnings.join(' ') : NOT_PRIVATE.replace(' Nothing below holds for it.', '');
+  const sentence = facts.privacy.warnings.join(' ');
   banner.textContent = sentence;
   banner.hidden = !sentence;
 

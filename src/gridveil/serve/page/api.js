@@ -16,7 +16,12 @@ const kept = new Map();
 const listeners = new Set();
 let release = '';
 
+let troubled = false;
+
+/** Tell listeners of trouble, and once that it is over. */
 function tell(sentence) {
+  if (!sentence && !troubled) return;
+  troubled = Boolean(sentence);
   for (const listener of listeners) listener(sentence);
 }
 

@@ -135,17 +135,19 @@ export function mount(element, store, api) {
   element.append(canvas, bubble, keys, live);
   Object.assign(view, {element, canvas});
   let due = 0;
-  let wanted = '';
+  let wanted = null;
+  let busy = false;
 
   function draw() {
     due = 0;
     const {width, height} = view.frame;
     const ratio = devicePixelRatio;
-    canvas.width = Math.round(width * ratio);
-    canvas.height = Math.round(height * ratio);
+    const size = [Math.round(width * ratio), Math.round(height * ratio)];
+    if (String(size) !== String([canvas.width, canvas.height])) [canvas.width, canvas.height] = size;
     canvas.style.height = `${height}px`;
     const ctx = canvas.getContext('2d');
-    ctx.setTransform(canvas.width / width, 0, 0, canvas.height / height, 0, 0);
+    ctx.setTransform(size[0] / width, 0, 0, size[1] / height, 0, 0);
+    ctx.clearRect(0, 0, width, height);
     const colours = theme();
     paint(ctx, {...view, areas: areas(store.get(), colours)}, colours);
   }
@@ -169,19 +171,25 @@ export function mount(element, store, api) {
     view.redraw();
   }
 
+  /** Show a time; while one is asked for, only the latest wish is kept, so that scrubbing never piles up questions. */
   async function show(time) {
-    wanted = String(time);
+    wanted = time;
+    if (busy) return;
+    busy = true;
     element.classList.add('waiting');
-    try {
-      const slice = await api.slice(time);
-      if (wanted !== String(time)) return;
-      view.slice = slice;
-      layer();
-      if (view.cell) tip(store, bubble.hidden ? null : view.cell);
-      element.dataset.time = time.join(':');
-    } catch (error) {
-      if (wanted === String(time)) say(error.message);
+    while (wanted) {
+      const asked = wanted;
+      wanted = null;
+      try {
+        view.slice = await api.slice(asked);
+        layer();
+        if (!bubble.hidden) tip(store, view.cell);
+        element.dataset.time = asked.join(':');
+      } catch (error) {
+        say(error.message);
+      }
     }
+    busy = false;
     element.classList.remove('waiting');
   }
 

@@ -10,7 +10,7 @@ const ICONS = {rectangle: 'M2 4h12v8H2z', polygon: 'M8 1.5 14.5 6 12 14H4L1.5 6z
 const HINTS = {
   rectangle: 'Drag on the map to mark an area',
   polygon: 'Click the corners; double click or Enter closes',
-  none: 'Tap a cell to read it, or choose how to mark an area',
+  none: 'Tap a cell to read it, or mark an area',
 };
 
 /** The cell at a point given in cells, or null outside the grid. */
@@ -70,6 +70,7 @@ export function mount(element, store) {
   let start = null;
   let anchor = null;
   let dragged = false;
+  let byKeys = false;
 
   const modes = ['rectangle', 'polygon'].map((name) => button(name === 'rectangle' ? 'Rectangle' : 'Polygon', ICONS[name], () => choose(touch && mode === name ? null : name)));
   const finish = button('Close the polygon', null, close);
@@ -121,7 +122,7 @@ export function mount(element, store) {
   function click(event) {
     const at = points(event);
     const cell = cellAt(at, view.frame);
-    const border = view.shapes.findLast(({kind, cells}) => kind === 'polygon' && inside(at, cells));
+    const border = view.shapes.findLast(({kind, cells, ring}) => kind === 'polygon' && ring.length <= MOST_CORNERS && inside(at, cells));
     if (border) settle({polygon: border.ring});
     else if (cell && mode === 'rectangle') settle(between(cell, cell));
     else look(cell);
@@ -156,6 +157,7 @@ export function mount(element, store) {
   });
   canvas.addEventListener('pointermove', (event) => {
     if (!view.frame) return;
+    byKeys = false;
     const at = points(event);
     if (start) {
       const [x, y] = pixels(event);
@@ -181,11 +183,12 @@ export function mount(element, store) {
     else if (event.detail === 1) corner(event);
   });
   canvas.addEventListener('dblclick', () => mode === 'polygon' && close());
-  canvas.addEventListener('pointerleave', (event) => event.pointerType !== 'touch' && document.activeElement !== canvas && look(null));
+  canvas.addEventListener('pointerleave', (event) => event.pointerType !== 'touch' && !byKeys && look(null));
   canvas.addEventListener('blur', () => look(null));
 
   canvas.addEventListener('keydown', (event) => {
     if (!view.slice) return;
+    byKeys = true;
     const {frame} = view;
     const here = view.cell ?? nearest([frame.nx / 2, frame.ny / 2], frame);
     if (event.key.startsWith('Arrow')) {

@@ -1,8 +1,8 @@
 /** The whole view as one state, kept in the URL's hash so that every view can be linked and restored. */
 
 export const TABS = ['curve', 'profile', 'highest', 'compare'];
-/** More corners than this make a link too long to send. */
-export const MOST_CORNERS = 1000;
+/** Borders with more corners than this would make links too long to send. */
+export const MOST_CORNERS = 5000;
 
 const EMPTY = {release: null, time: null, period: null, area: null, other: null, tab: 'curve', zone: 'UTC'};
 

@@ -185,6 +185,7 @@ def test_test_noise_is_said_first_and_promises_nothing(made: Made) -> None:
     text = Reader(make_page(made(private=False), name="r")).text
     assert text.index("NOT PRIVATE: made with test noise") < text.index("Household electricity consumption")
     assert "times as likely" not in text
+    assert "mathematical promise" not in text
     assert "to protect single households" not in text
 
 

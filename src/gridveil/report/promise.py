@@ -7,6 +7,10 @@ from gridveil.release.label import Label, bounds_in_words, warnings
 from gridveil.report.words import listed
 
 COMMON = 3
+METHOD = (
+    "The method is called differential privacy. It is a mathematical promise about what this release can reveal, whoever "
+    "looks at it and whatever else they know."
+)
 NOISE = (
     "Random noise was added to every number that was taken from the readings, before anything was published. What you "
     "see was computed from those noisy numbers, and from what is public anyway."
@@ -17,6 +21,7 @@ EPSILON = "It says how much a release may depend on any one household: the small
 def promise(label: Label) -> dict[str, str]:
     """Return the fields of the page about privacy."""
     return {
+        "method": METHOD if label.private else "This is a test of the method: nobody is protected.",
         "protected": listed(_protected(label)),
         "strength": listed(_strength(label)),
         "not_covered": listed(list(label.not_covered)),

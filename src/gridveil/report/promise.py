@@ -8,8 +8,8 @@ from gridveil.report.words import listed
 
 COMMON = 3
 METHOD = (
-    "The method is called differential privacy. It is a mathematical promise about what this release can reveal, whoever "
-    "looks at it and whatever else they know."
+    "The method is called differential privacy. It is a mathematical promise about what this release can reveal, "
+    "whoever looks at it and whatever else they know."
 )
 NOISE = (
     "Random noise was added to every number that was taken from the readings, before anything was published. What you "

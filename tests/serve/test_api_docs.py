@@ -1,0 +1,47 @@
+"""The examples of docs/serving.md, asked and compared; and its limits, with those of the code."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+from fastapi.testclient import TestClient
+from tests.serve.conftest import BASE
+
+from gridveil.release.open import Release
+from gridveil.serve import downloads, guard, questions, regions
+from gridveil.serve.app import create_app
+
+PAGE = (Path(__file__).parents[2] / "docs" / "serving.md").read_text(encoding="utf-8")
+EXAMPLES = re.findall(r"```console\n\$ (curl .*?)\n(\{.*?)\n```", PAGE, re.DOTALL)
+
+
+@pytest.mark.parametrize(("command", "shown"), EXAMPLES, ids=lambda text: text[:60])
+def test_an_example_is_answered_as_shown(town: Release, command: str, shown: str) -> None:
+    words = shlex.split(command)
+    path = next(word for word in words if word.startswith("localhost:8000")).removeprefix("localhost:8000")
+    with TestClient(create_app({"town": town}), base_url=BASE) as client:
+        if "--json" in words:
+            sent = {"content": words[words.index("--json") + 1], "headers": {"content-type": "application/json"}}
+            answer = client.post(path, **sent)  # type: ignore[arg-type] # as httpx takes them
+        else:
+            answer = client.get(path)
+    assert re.fullmatch(re.escape(shown).replace(r"\.\.\.", ".*?"), answer.text, re.DOTALL), answer.text[:1000]
+
+
+def test_there_are_examples_of_all_kinds() -> None:
+    asked = {re.search(r"releases(?:/town)?(?:/([a-z]+(?:/batch)?))?", command)[1] for command, _ in EXAMPLES}  # type: ignore[index]
+    assert asked == {None, "query", "query/batch", "series", "slice", "profile", "highest"}
+
+
+def test_limits_are_those_of_the_code() -> None:
+    rows = dict(re.findall(r"^\| ([a-z].*?) \| (.*?) \|$", PAGE.partition("## Limits")[2], re.MULTILINE))
+    assert rows["body"] == f"{guard.MOST_BODY // 2**20} MiB"
+    assert rows["ranges in a batch"] == f"{regions.MOST_RANGES:,}"
+    assert rows["points of a polygon"] == f"{regions.MOST_VERTICES:,}"
+    series = f"{questions.MOST_POINTS:,}; {questions.USUAL_POINTS:,} unless `every` asks for more"
+    assert rows["points of a series"] == series
+    assert rows["cells of a slice as JSON"] == f"{questions.MOST_CELLS_JSON:,}; more as `float32`"
+    assert rows["files made while you wait"].startswith(f"{downloads.MOST_ROWS:,} cells times steps")

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
+from urllib.parse import urlencode
 
 import numpy as np
 import pytest
@@ -97,6 +98,43 @@ def test_a_body_that_is_not_json_is_a_mistake_too(client: TestClient, content: b
     response = client.post(f"{TOWN}/query", content=content, headers={"content-type": "application/json"})
     assert response.status_code == 422
     assert response.json()["detail"]
+
+
+SQUARE = [[-0.4, 51.3], [-0.2, 51.3], [-0.2, 51.4], [-0.4, 51.3]]
+
+
+@pytest.mark.parametrize(
+    "polygon",
+    [
+        {},
+        {"type": "Polygon"},
+        {"type": "Polygon", "coordinates": None},
+        {"type": "Polygon", "coordinates": []},
+        {"type": "Polygon", "coordinates": [[]]},
+        {"type": "Polygon", "coordinates": [[[0, 0], [1, 1]]]},
+        {"type": "Polygon", "coordinates": [[["a", "b"]] * 4]},
+        {"type": "Polygon", "coordinates": [[[None, True]] * 4]},
+        {"type": "Polygon", "coordinates": [[{}, "x", 1, []]]},
+        {"type": "Polygon", "coordinates": [[[0, 0], [1e308, 0], [1e308, 1e308], [0, 0]]]},
+        {"type": "Polygon", "coordinates": [[[0, 0], [10**400, 0], [10**400, 10**400], [0, 0]]]},
+        {"type": "Polygon", "coordinates": [[[[-0.4, 51.3]] * 4] * 4]},
+        {"type": "Polygon", "coordinates": "SQUARE"},
+        {"type": "MultiPolygon", "coordinates": [SQUARE]},
+        {"type": "MultiPolygon", "coordinates": {"0": [SQUARE]}},
+        {"type": "Feature"},
+        {"type": "Feature", "geometry": None},
+        {"type": "Feature", "geometry": {"type": "Feature", "geometry": {}}},
+        {"type": "FeatureCollection", "features": [None]},
+        {"type": "GeometryCollection", "geometries": []},
+        {"type": ["Polygon"], "coordinates": [SQUARE]},
+        {"type": None, "coordinates": [SQUARE]},
+    ],
+    ids=lambda polygon: json.dumps(polygon)[:60],
+)
+def test_a_polygon_that_is_none_is_a_mistake(client: TestClient, polygon: object) -> None:
+    assert refused(client, f"{TOWN}/query", {"polygon": polygon})
+    if len(json.dumps(polygon)) < 500:
+        assert refused(client, f"{TOWN}/profile?{urlencode({'polygon': json.dumps(polygon)})}")
 
 
 def test_an_unknown_release_is_not_found_and_not_repeated(client: TestClient) -> None:

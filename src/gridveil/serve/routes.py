@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import nullcontext
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Path, Query, Request, Response
@@ -122,15 +123,17 @@ def series_given(asked: Asked, room: Room, what: regions.GivenSeries) -> Respons
 
 
 @router.get("/{id}/query", summary="A region over a period", response_model=models.QueryModel)
-def query(asked: Asked, what: Annotated[regions.AskedRegion, Query()]) -> Response:
+def query(asked: Asked, room: Room, what: Annotated[regions.AskedRegion, Query()]) -> Response:
     """Sum a region over a period, with standard error and 95 % interval."""
-    return told(questions.query(asked, what))
+    with nullcontext() if what.polygon is None else room.turn():
+        return told(questions.query(asked, what))
 
 
 @router.post("/{id}/query", summary="A region over a period", response_model=models.QueryModel)
-def query_given(asked: Asked, what: regions.GivenRegion) -> Response:
+def query_given(asked: Asked, room: Room, what: regions.GivenRegion) -> Response:
     """Answer the same with the question in the body, where polygons have room."""
-    return told(questions.query(asked, what))
+    with nullcontext() if what.polygon is None else room.turn():
+        return told(questions.query(asked, what))
 
 
 @router.post("/{id}/query/batch", summary="Many ranges", response_model=models.AnswersModel, responses=PLANES)

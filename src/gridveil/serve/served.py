@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
@@ -20,6 +20,7 @@ class Served:
 
     id: str
     release: Release
+    _whole: dict[int, float] = field(default_factory=lambda: {0: 0.0}, repr=False)  # up to some steps, kWh
 
     @property
     def values(self) -> Path:
@@ -32,10 +33,6 @@ class Served:
         stat = self.values.stat()
         facts = (gridveil.__version__, self.id, stat.st_size, stat.st_mtime_ns, dump_label(self.release.label))
         return hashlib.sha256(repr(facts).encode()).hexdigest()
-
-    @cached_property
-    def _whole(self) -> dict[int, float]:
-        return {0: 0.0}
 
     def whole(self, first: int, last: int) -> float:
         """Return the consumption of the whole map over some steps, kWh; every answer says its share of it."""

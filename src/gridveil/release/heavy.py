@@ -8,7 +8,7 @@ from collections.abc import Callable
 import numpy as np
 
 from gridveil.estimate import Floats, Ints
-from gridveil.release.intervals import EXPANDED_KURTOSIS, exact_widths, expansion
+from gridveil.release.intervals import EXPANDED_KURTOSIS, NORMAL_QUANTILE, exact_widths, expansion
 
 TOGETHER = 128
 
@@ -19,6 +19,8 @@ TOGETHER = 128
 HEAVY = 1 / 256
 LIGHTEST = 1e-6  # lighter ones are as good as normal, and more of them would cost digits
 NOTHING = 1e-12  # rounding, not noise
+ONE_WEIGHT = math.log(20) / math.sqrt(2)  # the half-width of Laplace noise with variance 1
+QUICK = (-0.512384, 0.557803, 0.828538, -0.555184, -1.03972, 0.672073)
 SAME_DIGITS = 12  # queries whose cumulants agree to so many have one width
 
 
@@ -73,6 +75,21 @@ def _rows_of(count: int, rows: Ints, numbers: Floats) -> Floats:
     table = np.zeros((count, max(1, int(sizes.max(initial=0)))))
     table[rows[order], places] = numbers[order]
     return table
+
+
+def quick_widths(fourth: Floats, sixth: Floats) -> Floats:
+    """Return half-widths in standard deviations from power sums 4 and 6 of weights whose squares sum to 1.
+
+    A polynomial fitted to exact widths of 22,500 sets of 2 to 300 weights, within 5e-4 of each; exact for one weight,
+    and for so many that they are normal.
+
+    >>> bool(abs(quick_widths(np.ones(1), np.ones(1)).item() * math.sqrt(2) - math.log(20)) < 1e-9)
+    True
+    """
+    a, b, c, d, e, f = QUICK
+    first = ONE_WEIGHT - NORMAL_QUANTILE - sum(QUICK)
+    bent = first * fourth + a * sixth + b * fourth**2 + c * fourth * sixth + d * sixth**2
+    return np.asarray(NORMAL_QUANTILE + bent + e * fourth**3 + f * fourth**2 * sixth)
 
 
 def representatives(tables: list[Floats], equal: Floats, fourth: Floats) -> tuple[Floats, Floats]:

@@ -16,9 +16,10 @@ from numpy.typing import NDArray
 
 from gridveil.errors import UsageError
 from gridveil.estimate import Floats, LinearNoise
+from gridveil.release.area_errors import Bars, around
 from gridveil.release.area_factors import FactorsArea
 from gridveil.release.error_model import WH_PER_KWH, Shape, Symmetric
-from gridveil.release.heavy import normalised, widths_of_products
+from gridveil.release.heavy import normalised, quick_widths, widths_of_products
 from gridveil.release.prefix import box_sums, prefix_sums
 
 BATCH_NUMBERS = 2**19
@@ -87,6 +88,21 @@ class Factors(Symmetric):
             tables.append(squares)
         error = error * np.sqrt(equal)
         return error, error * widths_of_products(tables, equal, fourth / equal, sixth / equal**2)
+
+    def of_cells(self, start: int, stop: int, values: Floats) -> Bars:
+        """Return the bars of every single cell over one period; half-widths are within 5e-4 of themselves."""
+        equal = 1 if self.time is not None else stop - start
+        period = np.ones((1, 1)) if self.time is None else self.time[start:stop].sum(axis=0, keepdims=True)
+        error = self.scale * np.sqrt(equal)
+        fourth, sixth = np.ones(1) / equal, np.ones(1) / equal**2
+        with np.errstate(over="ignore", invalid="ignore"):  # whoever asks refuses what is not finite
+            for factor, side in ((period, (1, 1)), (self.y, (-1, 1)), (self.x, (1, -1))):
+                norms, squares = normalised(np.ones((1, 1)) if factor is None else factor)
+                error = error * norms.reshape(side)
+                fourth = fourth * (squares**2).sum(axis=1).reshape(side)
+                sixth = sixth * (squares**3).sum(axis=1).reshape(side)
+            error = np.broadcast_to(error, values.shape)
+            return around(values, error, error * quick_widths(fourth, sixth))
 
     def of_area(self, weights: Floats) -> FactorsArea:
         """Return the noise of an area, weights (y, x)."""

@@ -6,8 +6,11 @@ import math
 from statistics import NormalDist
 
 import numpy as np
+from numpy.typing import NDArray
 
 from gridveil.estimate import Floats
+
+Singles = NDArray[np.float32]
 
 TAIL = 0.025  # on each side
 POINTS = 1000  # of the mixture, over all draws
@@ -28,7 +31,7 @@ def scores(draws: int) -> Floats:
     return np.array([[normal.inv_cdf(share) for share in row] for row in shares.tolist()])
 
 
-def points(mean: Floats, variance: Floats, score: Floats) -> Floats:
+def points(mean: Floats, variance: Floats, score: Floats) -> Singles:
     """Return points of gamma distributions (..., draw) at normal scores (draw, few), as (..., draw * few).
 
     By Wilson and Hilferty's cube root, which is near enough for what is skewed less than an exponential distribution.
@@ -37,11 +40,13 @@ def points(mean: Floats, variance: Floats, score: Floats) -> Floats:
     [0.1, 2.8, 14.7]
     """
     square = variance / np.maximum(mean, 1e-30) ** 2 / 9
-    root = 1 - square[..., None] + np.sqrt(square)[..., None] * score
-    return np.asarray((mean[..., None] * np.maximum(root, 0.0) ** 3).reshape(*mean.shape[:-1], score.size))
+    # In single precision: far faster, and no digit that counts is lost.
+    middle, step, scale = (part[..., None].astype(np.float32) for part in (1 - square, np.sqrt(square), mean))
+    root = np.maximum(middle + step * score.astype(np.float32), 0.0)
+    return np.asarray((scale * root * root * root).reshape(*mean.shape[:-1], score.size))
 
 
-def ends(some: Floats, empty: Floats, draws: int) -> tuple[Floats, Floats]:
+def ends(some: Floats | Singles, empty: Floats, draws: int) -> tuple[Floats, Floats]:
     """Return lower and upper end of the 95 % interval of each row of points.
 
     empty: the share of a row's draws in which nothing is there. What may be empty may as well not be: the upper end is
@@ -56,12 +61,10 @@ def ends(some: Floats, empty: Floats, draws: int) -> tuple[Floats, Floats]:
     ([2.0, 0.0], [97.0, 48.0])
     """
     tail = max(TAIL - (0.5 - TAIL) / draws, 0.0)
-    ordered = np.sort(some.astype(np.float32), axis=-1).astype(
-        np.float64
-    )  # far faster, and no digit that counts is lost
+    ordered = np.sort(some, axis=-1)
     last = ordered.shape[-1] - 1
     rows = np.arange(len(ordered))
-    low = ordered[rows, np.full(len(rows), round(last * tail))]
+    low = ordered[:, round(last * tail)].astype(float)
     full = empty * (last + 1)
     high = ordered[rows, np.clip(np.rint(full + (last - full) * (1 - tail)).astype(int), 0, last)]
-    return low, high
+    return low, high.astype(float)

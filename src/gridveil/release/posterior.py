@@ -19,9 +19,10 @@ from numpy.typing import NDArray
 from gridveil.errors import UsageError
 from gridveil.estimate import Behaviour, Floats, Ints, Posterior
 from gridveil.release.area_draws import DrawsArea
-from gridveil.release.area_errors import Bars
+from gridveil.release.area_errors import Bars, covered
 from gridveil.release.behaviour import half_variances, variances
-from gridveil.release.error_model import FEWEST_REPLICATES, WH_PER_KWH, Shape, cells_by_bars
+from gridveil.release.cells_draws import CellBlock, blocks_of
+from gridveil.release.error_model import FEWEST_REPLICATES, WH_PER_KWH, Shape
 from gridveil.release.likely import NOTHING, Likely, held
 from gridveil.release.prefix import prefix_sums
 
@@ -31,6 +32,7 @@ MOST_NUMBERS = 2**23  # in the draws of space: 200 draws up to 200 x 200 cells, 
 FEWEST_DRAWS = 32
 KEPT_BITS = 12  # of the 23 that a float32 has after the comma: draws are no exact numbers, and they compress
 BATCH_NUMBERS = 2**20
+FEW_CELLS = 1024  # take a twentieth of a second
 
 
 @dataclass(frozen=True)
@@ -110,12 +112,11 @@ class Draws:
 
     def of_area(self, weights: Floats) -> DrawsArea:
         """Return the errors of an area, weights (y, x)."""
-        inside = np.nonzero(weights)
-        touched, number = np.unique(self.region[inside], return_inverse=True)
+        touched = np.unique(self.region[weights > 0])
         space = np.zeros((max(1, len(touched)), len(self.size)))
-        for place in range(len(touched)):
-            y, x = (index[number == place] for index in inside)
-            space[place] = self.space[:, y, x].astype(np.float64) @ weights[y, x]
+        for place, region in enumerate(touched):
+            own = np.where(self.region == region, weights, 0.0)
+            space[place] = np.einsum("ryx,yx->r", self.space[:, *covered(own)], own[covered(own)])
         regions = touched if len(touched) else np.zeros(1, int)  # where there is nothing, any profile will do
         return DrawsArea(
             self.likely,
@@ -127,8 +128,28 @@ class Draws:
         )
 
     def of_cells(self, start: int, stop: int, values: Floats) -> Bars:
-        """Return the bars of every single cell over one period."""
-        return cells_by_bars(self.bars, start, stop, values)
+        """Return the bars of every single cell over one period, values inside.
+
+        On a small grid as `bars` has them. On a large one they are solved for in a coarser mixture; see `cells_draws`.
+        """
+        period = np.array([[start, stop]])
+        time = self._time_of(period)[0]
+        own = variances(self._half, period, time.mean(axis=1)[None])[0]
+        bars = np.empty((3, values.size))
+        if values.size > FEW_CELLS:
+            for block in self._blocks:
+                bars[:, block.cells] = block.bars(time[block.region], float(own[block.region]))
+        else:
+            for region in np.unique(self.region):
+                inside = np.flatnonzero(self.region.ravel() == region)
+                space = self.space.reshape(len(self.size), -1)[:, None, inside].T.astype(np.float64)
+                bars[:, inside] = self.likely.bars(space, time[None, [region]], own[None, [region]])
+        error, low, high = bars.reshape(3, *values.shape)
+        return held((error, low, high), values)
+
+    @cached_property
+    def _blocks(self) -> list[CellBlock]:
+        return blocks_of(self.space, self.region, self.likely)
 
     @cached_property
     def likely(self) -> Likely:
@@ -150,7 +171,10 @@ class Draws:
     @cached_property
     def _time_sums(self) -> Floats:
         """Prefix sums of profiles (edge, region, draw)."""
-        return prefix_sums(self.time.astype(np.float64).transpose(2, 1, 0), axes=(0,))
+        count, regions, steps = self.time.shape
+        sums = np.zeros((steps + 1, regions, count))
+        np.cumsum(self.time.transpose(2, 1, 0), axis=0, out=sums[1:])
+        return sums
 
     def _time_of(self, periods: NDArray[np.int64]) -> Floats:
         """Return the part of each profile that lies in each period (query, region, draw)."""

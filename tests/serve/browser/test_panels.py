@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qs, urlparse
 from zoneinfo import ZoneInfo
 
 import numpy as np
@@ -228,6 +229,35 @@ def test_two_areas_are_two_curves(new_page: Open, town: Release) -> None:
     assert when == "Tue 5 Feb 2013, 06:00 to 07:00"
     near(numbers(first.replace("95 %", "")), town.query(*A, (30, 31)))
     near(numbers(second.replace("95 %", "")), town.query(*B, (30, 31)))
+
+
+@pytest.mark.parametrize(("steps", "unit"), [(8760, "kWh per day"), (1, "kWh per hour")])
+def test_long_and_short_windows(new_page: Open, faults: list[str], steps: int, unit: str) -> None:
+    """The server's answers are changed on their way: no release of a year is made for this."""
+    page = new_page("page/vendor/uPlot.LICENSE")
+
+    def facts(route: Route) -> None:
+        found = route.fetch().json()
+        found["axes"]["time"]["steps"] = steps
+        route.fulfill(json=found)
+
+    def series(route: Route) -> None:
+        every = int(parse_qs(urlparse(route.request.url).query)["every"][0])
+        first = list(range(0, steps, every))
+        answers = {"value": 5.0, "standard_error": 1.0, "low": 3.0, "high": 7.0}
+        many = {name: [every * number] * len(first) for name, number in answers.items()}
+        route.fulfill(json=many | {"first": first, "every": every, "time": {"first": 0, "last": steps}})
+
+    page.route("**/api/releases/town", facts)
+    page.route("**/series?*", series)
+    page.goto("/#release=town")
+    expect(page.locator("#panel-curve .unit")).to_have_text(re.compile(f"^{unit};"))
+    expect(page.locator("#curve-chart canvas")).to_be_visible()
+    expect(page.locator("#panel-curve .readout")).to_contain_text(
+        "The same value" if steps > 1 else "5.0 kWh (3.0 to 7.0)"
+    )
+    # The release itself has neither so many steps, nor does a bare page have an icon.
+    faults[:] = [fault for fault in faults if "422" not in fault and "favicon" not in fault]
 
 
 def test_colours_of_a_curve_follow_light_and_dark(page: Page) -> None:

@@ -18,7 +18,8 @@ export function average(answer, period, facts) {
 export function shareInWords(answer, map) {
   const share = shareOf(answer, map);
   if (!share) return 'Its share of the whole map cannot be said: the map’s own interval reaches down to zero.';
-  const {value, low, high} = rounded(per(share, 1 / 100));
+  const most = Math.max(1, share.value);  // a part is no more than the whole, whatever intervals allow
+  const {value, low, high} = rounded(per({...share, high: Math.min(share.high, most)}, 1 / 100));
   return `${value} % of the whole map in the same period (${low} to ${high} % if both intervals hold).`;
 }
 

@@ -54,8 +54,7 @@ export function amountRange(_, low, high) {
 function series(line, palette) {
   const stroke = palette[line.colour];
   const edge = {stroke: 'transparent', width: 0, points: {show: false}};
-  const alone = line.value.length === 1;  // one point is no line
-  return [edge, edge, {stroke, width: 2, dash: line.dash, points: {show: alone, size: 9, fill: stroke}}];
+  return [edge, edge, {stroke, width: 2, dash: line.dash, points: {show: false}}];
 }
 
 function options(spec, size) {

@@ -21,13 +21,14 @@ const answerAt = ({value, low, high}, i) => ({value: value[i], low: low[i], high
 
 /** The highest and the lowest point in a sentence. */
 export function summary(series, facts, zone) {
-  const say = (name, i) => `${name} ${brief(answerAt(series, i))}, ${span(covered(series, i), facts, zone)}`;
+  const say = (i) => `${brief(answerAt(series, i))}, ${span(covered(series, i), facts, zone)}.`;
+  if (series.value.length === 1) return say(0);
   const [least, most] = [Math.min(...series.value), Math.max(...series.value)];
-  if (series.value.length > 1 && most - least <= 1e-6 * Math.abs(most)) {
+  if (most - least <= 1e-6 * Math.abs(most)) {
     const widest = {value: most, low: Math.min(...series.low), high: Math.max(...series.high)};
     return `The same value at all times: ${brief(widest)} at the widest.`;
   }
-  return `${say('Highest', series.value.indexOf(most))}. ${say('Lowest', series.value.indexOf(least))}.`;
+  return `Highest ${say(series.value.indexOf(most))} Lowest ${say(series.value.indexOf(least))}`;
 }
 
 export function mount(element, store, api) {
@@ -114,13 +115,16 @@ export function mount(element, store, api) {
     const names = second ? [['a', `A: ${place(area)}`], ['b', `B: ${place(others.area)}`]] : [['a', place(area)]];
     key.hidden = !second;  // the answer above names the area
     key.replaceChildren(...names.map(([kind, name]) => make('li', {class: kind}, name)));
-    const line = (series, colour) => ({value: series.value, low: series.low, high: series.high, colour});
+    const alone = first.value.length === 1;  // one point is drawn as long as it lasts
+    const all = (values) => (alone ? [values[0], values[0]] : values);
+    const line = (series, colour) => ({value: all(series.value), low: all(series.low), high: all(series.high), colour});
+    const middle = (range) => (edge(range[0]) + edge(range[1])) / 2;
     drawing.show({
-      x: first.first.map((_, i) => (edge(covered(first, i)[0]) + edge(covered(first, i)[1])) / 2),
+      x: alone ? [edge(0), edge(steps)] : first.first.map((_, i) => middle(covered(first, i))),
       lines: [...(second ? [line(second, 'b')] : []), line(first, 'a')],
       range: [edge(0), edge(steps)],
       zone,
-      hover: read,
+      hover: (i) => read(i && alone ? 0 : i),
       drawn: placeMarks,
       ready: (plot) => {
         plot.over.append(marks.shown, marks.other, marks.period);

@@ -17,6 +17,7 @@ export function wall(minutes, end = false) {
 /** Why there is no typical day or week. */
 export function reason(what, {steps, step_seconds: seconds}) {
   const length = what === 'day' ? 86400 : 7 * 86400;
+  if (what === 'day' && seconds === 86400) return 'No typical day: every step is a whole day.';
   if (86400 % seconds) return `No typical ${what}: steps of this length do not make whole days.`;
   if (steps * seconds < length) return `No typical ${what}: the release is shorter than a whole ${what}.`;
   return `No typical ${what}: the release does not have every hour of one.`;
@@ -109,12 +110,13 @@ export function mount(element, store, api) {
     trouble.replaceChildren();
     const name = place(question.area);
     title.replaceChildren(make('b', {}, name), `, over the whole release, ${zoneName(question.zone)}`);
-    day.element.hidden = lacks.hidden = !answer.day;
+    const parts = answer.day?.minutes.length > 1;  // of a day
+    day.element.hidden = lacks.hidden = !parts;
     week.element.hidden = !answer.week;
-    noDay.textContent = answer.day ? '' : reason('day', time);
+    noDay.textContent = parts ? '' : reason('day', time);
     noWeek.textContent = answer.week ? '' : reason('week', time);
     csv.hidden = !answer.day && !answer.week;
-    if (answer.day) showDay(answer.day, name);
+    if (parts) showDay(answer.day, name);
     if (answer.week) showWeek(answer.week, name);
   }
 

@@ -13,7 +13,7 @@ from gridveil.cube import Grid, Window
 from gridveil.errors import UsageError
 from gridveil.release.area import Area
 from gridveil.release.open import Answers, Release, open_release
-from gridveil.release.profile import typical_day, typical_week
+from gridveil.release.profile import typical, typical_day, typical_week
 
 GRID = Grid(0, 0, 4, 3, nx=4, ny=3)
 LONDON = "Europe/London"
@@ -101,6 +101,27 @@ def test_intervals_are_those_of_the_schedule(made: Made) -> None:
     expected = release.at(area, schedules)
     for name in ("value", "standard_error", "low", "high"):
         np.testing.assert_allclose(getattr(day.all, name), getattr(expected, name))
+
+
+def test_day_and_week_asked_together_are_the_same(made: Made, monkeypatch: pytest.MonkeyPatch) -> None:
+    release = made(Window(AUTUMN, timedelta(hours=1), 24 * 9))
+    area = corner(release)
+    monkeypatch.setattr("gridveil.release.profile.MOST_WEIGHTS", 50 * release.window.steps)  # several batches
+    day, week = typical(release, area, LONDON)
+    monkeypatch.undo()
+    alone_day, alone_week = typical_day(release, area, LONDON), typical_week(release, area, LONDON)
+    assert day is not None
+    assert week is not None
+    assert alone_day is not None
+    assert alone_week is not None
+    for one, other in (
+        (day.all, alone_day.all),
+        (day.weekday, alone_day.weekday),
+        (day.weekend, alone_day.weekend),
+        (week.all, alone_week.all),
+    ):
+        for name in ("value", "standard_error", "low", "high"):
+            np.testing.assert_allclose(getattr(one, name), getattr(other, name))
 
 
 def test_long_steps_belong_to_the_local_hours_that_most_of_them_lies_in(made: Made) -> None:

@@ -20,7 +20,7 @@ from gridveil.report.parts import parts_of
 from gridveil.report.promise import promise
 from gridveil.report.when import when
 from gridveil.report.where import where
-from gridveil.report.words import amount, day_of, interval, moment, per, steps_of
+from gridveil.report.words import day_of, moment, per, steps_of
 
 READABLE = 0o644
 
@@ -36,7 +36,6 @@ def write_report(release: Release, path: Path, *, name: str, zone: str = "UTC") 
 def make_page(release: Release, *, name: str, zone: str = "UTC") -> str:
     """Return the page about a release. zone: whose clock typical days go by."""
     label, grid, window = release.label, release.grid, release.window
-    total = release.query()
     parts = parts_of(window, zone)
     ranked = high.told_apart(release)
     corrected = label.correction is not None
@@ -50,8 +49,6 @@ def make_page(release: Release, *, name: str, zone: str = "UTC") -> str:
         "size": f"{grid.nx:,} by {grid.ny:,}",
         "steps": steps_of(window.steps, window.step),
         "step": per(window.step),
-        "total": amount(total.value),
-        "total_interval": interval(total),
         "error_bars": escape(wording.error_bars(corrected=corrected, about_the_truth=release.about_the_truth)),
         "zone": escape(zone),
         "parts_of": _parts_in_words([part.name for part in parts], zone),

@@ -15,9 +15,9 @@ from gridveil.draw.axis import round_times
 from gridveil.draw.chart import Line, line_chart
 from gridveil.estimate import Floats
 from gridveil.release.area import Area
-from gridveil.release.open import Answers, Release
-from gridveil.release.profile import typical_day, typical_week
-from gridveil.report.words import amount, moment, per, span
+from gridveil.release.open import Answer, Answers, Release
+from gridveil.release.profile import typical
+from gridveil.report.words import amount, interval, moment, per, span
 
 MOST_POINTS = 1000
 LENGTHS = [timedelta(hours=hours) for hours in (1, 2, 3, 4, 6, 24, 48, 7 * 24, 14 * 24, 28 * 24)]
@@ -31,11 +31,12 @@ WEEK = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 
 @dataclass(frozen=True)
 class Curve:
-    """Average kWh per step in runs of `every` steps (the last may be shorter)."""
+    """Average kWh per step in runs of `every` steps (the last may be shorter), and the sum of all."""
 
     window: Window
     every: int
     answers: Answers
+    total: Answer
 
     @property
     def firsts(self) -> NDArray[np.int64]:
@@ -55,9 +56,11 @@ def curve_of(release: Release) -> Curve:
     every = _every(window)
     firsts = np.arange(0, window.steps, every)
     periods = np.stack([firsts, np.minimum(firsts + every, window.steps)], axis=1)
-    answers = release.over(Area.box(release.grid), periods)
+    # The total is asked for with the curve: of a large release, getting ready for an area is most of the work.
+    answers = _parts(release.over(Area.box(release.grid), [*periods.tolist(), [0, window.steps]]))
     lengths = np.diff(periods, axis=1)[:, 0]
-    return Curve(window, every, Answers(*(part / lengths for part in _parts(answers))))
+    total = Answer(*(float(part[-1]) for part in answers))
+    return Curve(window, every, Answers(*(part[:-1] / lengths for part in answers)), total)
 
 
 def when(release: Release, zone: str) -> dict[str, str]:
@@ -66,6 +69,8 @@ def when(release: Release, zone: str) -> dict[str, str]:
     unit = f"kWh per {per(release.window.step)}"
     points = "" if curve.every == 1 else f", each point the average of {per(curve.every * release.window.step)}"
     return {
+        "total": amount(curve.total.value),
+        "total_interval": interval(curve.total),
         "curve": _charts(curve, unit),
         "curve_points": points,
         "unit": unit,
@@ -122,7 +127,8 @@ def _profiles(release: Release, zone: str, unit: str) -> str:
     """Draw the typical day and week, where the window has them."""
     area, figures = Area.box(release.grid), []
     kinds: dict[str, tuple[Answers, str]]
-    if day := typical_day(release, area, zone):
+    day, week = typical(release, area, zone)
+    if day is not None:
         if day.weekday is not None and day.weekend is not None:
             kinds = {"Monday to Friday": (day.weekday, "released"), "Saturday and Sunday": (day.weekend, "second")}
         else:
@@ -130,7 +136,7 @@ def _profiles(release: Release, zone: str, unit: str) -> str:
         if len(day.minutes) > 1:
             hours = [(hour / 24, f"{hour}:00") for hour in range(0, 24, 6)]
             figures.append(_profile("Typical day", kinds, day.minutes / MINUTES_OF_DAY, hours, unit))
-    if week := typical_week(release, area, zone):
+    if week is not None:
         days = [(number / len(WEEK), name) for number, name in enumerate(WEEK)]
         kinds = {"all weeks": (week.all, "released")}
         figures.append(_profile("Typical week", kinds, week.minutes / (MINUTES_OF_DAY * len(WEEK)), days, unit))

@@ -13,8 +13,11 @@ from gridveil.release.export.table import MEASURES, LongTable
 from gridveil.release.label import Label, describe
 from gridveil.release.open import Release
 
+DAY = 86_400_000  # milliseconds
+FIRST_DAY_OF_1970 = 25_569  # in Excel's count of days
 LONGEST_TEXT = 32_767  # in a cell
-WIDTHS = {"area_id": 12, "x": 6, "y": 6, "interval_start": 17, "standard_error_kwh": 20, "warning": 28}
+WIDTHS = {"x": 6, "y": 6, "interval_start": 19, "standard_error_kwh": 23, "warning": 30}
+USUAL_WIDTH = 13
 OPTIONS = {"constant_memory": True, "strings_to_formulas": False, "strings_to_urls": False}
 
 
@@ -41,30 +44,46 @@ def _write_table(book: Any, release: Release, table: LongTable, progress: Progre
     sheet.freeze_panes(1, 0)
     for number, name in enumerate(table.columns):
         form = moment if name == "interval_start" else energy if name in MEASURES else None
-        sheet.set_column(number, number, WIDTHS.get(name, 11), form)
+        sheet.set_column(number, number, WIDTHS.get(name, USUAL_WIDTH), form)
         sheet.write_string(0, number, name, bold)
+    texts = {"area_id", "warning"}
+    writers = [sheet.write_string if name in texts else sheet.write_number for name in table.columns]
     for slab in slabs(release, progress):
         rows = table.of(slab)
-        columns = [rows[name].to_pylist() for name in table.columns]
-        # Excel knows no time zones: UTC, without saying so in every cell.
-        place = list(table.columns).index("interval_start")
-        columns[place] = [start.replace(tzinfo=None) for start in columns[place]]
+        columns = [_cells(rows[name], name) for name in table.columns]
+        # Row by row, for what was written above is no longer in memory.
         for row, cells in enumerate(zip(*columns, strict=True), start=1 + slab.first * release.grid.cells):
-            sheet.write_row(row, 0, cells)
+            for column, (write_cell, cell) in enumerate(zip(writers, cells, strict=True)):
+                write_cell(row, column, cell)
     sheet.autofilter(0, 0, release.window.steps * release.grid.cells, len(table.columns) - 1)
+
+
+def _cells(column: Any, name: str) -> list[Any]:  # noqa: ANN401 - pyarrow has no types
+    """Return a column as Excel has it: an instant is a number of days, without a time zone; ours is UTC."""
+    if name != "interval_start":
+        return list(column.to_pylist())
+    milliseconds = column.combine_chunks().dictionary_decode().cast("int64").to_numpy()
+    return list((milliseconds / DAY + FIRST_DAY_OF_1970).tolist())
 
 
 def _write_label(book: Any, label: Label) -> None:  # noqa: ANN401 - as above
     """Write every field of the label in a row of its own."""
     sheet = book.add_worksheet("label")
+    bold, wrapped = _forms(book)
     sheet.set_column(0, 0, 40)
     sheet.set_column(1, 1, 110)
-    for row, (name, value) in enumerate([("field", "value"), *_fields(label.model_dump(mode="json"))]):
+    sheet.write_row(0, 0, ("field", "value"), bold)
+    for row, (name, value) in enumerate(_fields(label.model_dump(mode="json")), start=1):
         sheet.write_string(row, 0, name)
         if isinstance(value, str):
-            sheet.write_string(row, 1, value[:LONGEST_TEXT])
+            sheet.write_string(row, 1, value[:LONGEST_TEXT], wrapped)
         else:
-            sheet.write(row, 1, value)
+            sheet.write(row, 1, value, wrapped)
+
+
+def _forms(book: Any) -> tuple[Any, Any]:  # noqa: ANN401 - as above
+    """Return the formats of headings and of long texts."""
+    return book.add_format({"bold": True}), book.add_format({"text_wrap": True, "valign": "top", "align": "left"})
 
 
 def _fields(value: Any, name: str = "") -> list[tuple[str, Any]]:  # noqa: ANN401 - a label is plain data of any kind
@@ -82,18 +101,19 @@ def _fields(value: Any, name: str = "") -> list[tuple[str, Any]]:  # noqa: ANN40
 def _write_words(book: Any, release: Release, table: LongTable) -> None:  # noqa: ANN401 - as above
     """Write what the columns mean, how to read error bars, and the label in plain words."""
     sheet = book.add_worksheet("read me")
-    bold, wrapped = book.add_format({"bold": True}), book.add_format({"text_wrap": True, "valign": "top"})
+    bold, wrapped = _forms(book)
     sheet.set_column(0, 0, 24)
     sheet.set_column(1, 1, 110)
     sections = [
         ("About", [("", line) for line in remarks(release)]),
         ("Columns of 'consumption'", list(table.columns.items())),
-        *((section.heading, [("", line) for line in section.lines]) for section in describe(release.label)),
+        *((section.heading, [("", line) for line in section.lines]) for section in describe(release.label)[1:]),
     ]
     row = 0
     for heading, lines in sections:
         sheet.write_string(row, 0, heading, bold)
         for below, (name, text) in enumerate(lines, start=1):
-            sheet.write_string(row + below, 0, name)
+            if name:
+                sheet.write_string(row + below, 0, name)
             sheet.write_string(row + below, 1, text[:LONGEST_TEXT], wrapped)
         row += len(lines) + 2

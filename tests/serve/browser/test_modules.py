@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import Browser, Page
 
 Call = Callable[..., Any]
-FACTS = {
+FACTS: dict[str, Any] = {
     "id": "town",
     "axes": {
         "x": {"start": 0, "end": 8000, "size": 32, "unit": ""},

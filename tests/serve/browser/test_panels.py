@@ -103,7 +103,7 @@ def test_places_in_words(bare: Page) -> None:
     [(120, 3600, 1), (8760, 3600, 24), (2000, 3600, 3), (17520, 1800, 24), (500, 86400, 24)],
 )
 def test_a_long_curve_has_points_of_a_natural_length(bare: Page, steps: int, seconds: int, hours: int) -> None:
-    every = ask(bare, "curve", "stepsPerPoint", steps, seconds)
+    every = ask(bare, "points", "stepsPerPoint", steps, seconds)
     assert every * seconds == hours * 3600
     assert steps / every <= 1000
 

@@ -2,6 +2,7 @@
 
 import {chart, pointAt, readable} from './chart.js';
 import {ANSWER, brief, csvButton, follow, lasting, make, sentence} from './panel.js';
+import {answerAt} from './points.js';
 import {amount, interval, place, zoneName} from './words.js';
 
 const DAYS = ['Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday', 'Sunday'];
@@ -22,8 +23,6 @@ export function reason(what, {steps, step_seconds: seconds}) {
   if (steps * seconds < length) return `No typical ${what}: the release is shorter than a whole ${what}.`;
   return `No typical ${what}: the release does not have every hour of one.`;
 }
-
-const answerAt = ({value, low, high}, i) => ({value: value[i], low: low[i], high: high[i]});
 
 function peak(name, line, when) {
   const top = line.value.indexOf(Math.max(...line.value));

@@ -78,8 +78,10 @@ def test_mistakes_are_told_in_a_sentence(client: TestClient, url: str, sentence:
 @pytest.mark.parametrize(
     ("body", "sentence"),
     [
-        ({"x": [0]}, "x."),
-        ({"x": [0, 2**70]}, "x."),
+        ({"x": [0]}, 'x.1: field required; write e.g. "x": [0, 10].'),
+        ({"x": [0, 2**70]}, "x.1: input should be less than or equal to 2147483647"),
+        ({"time": "today"}, 'time: input should be a valid tuple; write e.g. "time": [0, 24] or "time": ["2013-'),
+        ({"time": [0, "2013-02-04"]}, "time.1: input should be a valid integer"),
         ({"time": [0, 1000]}, "time range 0:1000 reaches outside"),
         ({"polygon": {"type": "Point", "coordinates": [0, 0]}}, ""),
         ({"region": 1}, "region: there is no such parameter."),

@@ -27,6 +27,15 @@ KNOWN = {
     NOT_SO: "This address is only read, or only asked by POST: /api/openapi.json says which.",
 }
 
+EXAMPLES = {
+    "x": '"x": [0, 10]',
+    "y": '"y": [0, 10]',
+    "bbox": '"bbox": [west, south, east, north]',
+    "polygon": '"polygon": {"type": "Polygon", "coordinates": [[[0, 0], [2, 0], [0, 2], [0, 0]]]}',
+    "time": '"time": [0, 24] or "time": ["2013-02-04T00:00", "2013-02-05T00:00"]',
+    "ranges": '"ranges": [[x0, x1, y0, y1, t0, t1]]',
+}
+
 RESPONSES: dict[int | str, dict[str, Any]] = {
     MISSING: {"model": Refusal, "description": "There is no release of this id"},
     LARGE: {"model": Refusal, "description": "The body is too large"},
@@ -101,10 +110,16 @@ def sentence(faults: Sequence[Any]) -> str:
     'count: input should be a valid integer.'
     >>> sentence([{"loc": ("query", "tme"), "msg": "Extra inputs are not permitted", "type": "extra_forbidden"}])
     'tme: there is no such parameter.'
+    >>> sentence([{"loc": ("body", "x", 1), "msg": "Field required", "type": "missing"}])
+    'x.1: field required; write e.g. "x": [0, 10].'
     """
     fault = faults[0]
     if fault["type"] == "json_invalid":
         return "The body is not JSON."
-    where = ".".join(str(part) for part in fault["loc"][1:]) or "The body"
+    origin, *names = fault["loc"]
+    # Behind a name come places in a list, and the names of types that nobody gave.
+    where = ".".join(str(name) for i, name in enumerate(names) if i == 0 or isinstance(name, int))[:60]
     said = "there is no such parameter" if fault["type"] == "extra_forbidden" else str(fault["msg"])
-    return f"{where[:60]}: {said[:1].lower()}{said[1:]}."
+    example = EXAMPLES.get(names[0]) if origin == "body" and names else None
+    way_out = "" if example is None else f"; write e.g. {example}"
+    return f"{where or 'The body'}: {said[:1].lower()}{said[1:]}{way_out}."

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+import h5py
 import numpy as np
 import pytest
 
 from gridveil.errors import InputError, UsageError
 from gridveil.estimate import Estimate, Posterior
+from gridveil.release import netcdf
 from gridveil.release.open import Release, open_release
 from gridveil.release.write import write_release
 
@@ -24,15 +26,18 @@ def cell_ranges(start: int, stop: int) -> np.ndarray:
     return np.column_stack([x, x + 1, y, y + 1, np.full(len(x), start), np.full(len(x), stop)])
 
 
-def check(opened: Release, start: int, stop: int) -> None:
+def check(opened: Release, start: int, stop: int, somewhere: np.ndarray | slice = slice(None)) -> None:
+    """Values are sums; bars are those of single queries, and ends within 1/500 of the interval: maps need no more."""
     cells = opened.cells(start, stop)
     expected = opened.values()[:, :, start:stop].sum(axis=2, dtype=float).T
     np.testing.assert_allclose(cells.value, expected, rtol=1e-6, atol=1e-6)
+    assert {part.dtype.name for part in (cells.value, cells.standard_error, cells.low, cells.high)} == {"float32"}
     answers = opened.answers_of(cell_ranges(start, stop))
-    for name in ("standard_error", "low", "high"):
-        plane = getattr(cells, name)
-        assert plane.dtype == np.float32
-        np.testing.assert_allclose(plane.ravel(), getattr(answers, name), rtol=1e-4, atol=1e-4)
+    np.testing.assert_allclose(cells.standard_error.ravel(), answers.standard_error, rtol=1e-4, atol=1e-4)
+    width = (answers.high - answers.low)[somewhere]
+    for name in ("low", "high"):
+        off = getattr(cells, name).ravel()[somewhere] - getattr(answers, name)[somewhere]
+        assert (np.abs(off) <= 2e-3 * width + 1e-4).all()
 
 
 @pytest.mark.parametrize("period", PERIODS)
@@ -51,7 +56,10 @@ def test_bad_periods_are_explained(publish: Callable[..., Path], period: tuple[i
         open_release(publish()).cells(*period)
 
 
-def test_draws_have_cells_too(tmp_path: Path) -> None:
+@pytest.mark.parametrize("most", [0, 2**22])
+def test_draws_have_cells_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most: int) -> None:
+    """Whether they are packed, or stored plainly as large ones are."""
+    monkeypatch.setattr(netcdf, "PLAIN_DRAWS", most)
     rng = np.random.default_rng(5)
     space = rng.gamma(2.0, 5e4, (64, GRID.nx, GRID.ny)) * (rng.uniform(size=(GRID.nx, GRID.ny)) > 0.2)
     profiles = rng.gamma(9.0, 1.0, (64, 3, WINDOW.steps))
@@ -63,14 +71,14 @@ def test_draws_have_cells_too(tmp_path: Path) -> None:
     )
     values = space.mean(axis=0)[:, :, None] * profiles.mean(axis=(0, 1)) / profiles.mean(axis=(0, 1)).sum()
     write_release(tmp_path / "draws", grid=GRID, window=WINDOW, estimate=Estimate(values, errors), label=make_label())
+    with h5py.File(tmp_path / "draws" / "consumption.nc") as file:
+        assert (file["gridveil/draw_space"].chunks is None) == (most == 0)
     opened = open_release(tmp_path / "draws")
     for period in PERIODS:
-        check(opened, *period)
+        check(opened, *period, somewhere=space.any(axis=0).T.ravel())
 
 
 def test_numbers_that_are_not_finite_are_refused(publish: Callable[..., Path]) -> None:
-    import h5py
-
     path = publish("identity")
     with h5py.File(path / "consumption.nc", "r+") as file:
         file["consumption"][4, 2, 2] = np.nan

@@ -10,6 +10,7 @@ from gridveil.draw.axis import round_levels, short
 from gridveil.estimate import Floats
 
 LEFT, TOP, FOOT, RIGHT = 46, 22, 26, 4
+LETTER, GAP = 7, 6  # of the numbers at the left, and beside them
 
 
 @dataclass(frozen=True)
@@ -36,7 +37,9 @@ def line_chart(
     at: the points' places from left to right, 0 to 1. marks: such places and what to write below them.
     """
     bottom, top = span
-    width, height = size[0] - LEFT - RIGHT, size[1] - TOP - FOOT
+    levels = round_levels(bottom, top)
+    left = max(LEFT, GAP + LETTER * max(len(short(kwh)) for kwh in levels))
+    width, height = size[0] - left - RIGHT, size[1] - TOP - FOOT
 
     def points(kwh: Floats) -> list[str]:
         y = (top - kwh) / (top - bottom) * height
@@ -47,14 +50,13 @@ def line_chart(
         for line in lines
         if line.band is not None
     ]
-    levels = [(kwh, TOP + (top - kwh) / (top - bottom) * height) for kwh in round_levels(bottom, top)]
     return "\n".join(
         [
             f'<svg viewBox="0 0 {size[0]} {size[1]}" role="img" aria-label="{escape(description)}">',
-            f'<text x="{LEFT}" y="12">{escape(unit)}</text>',
-            *(_level(kwh, y, LEFT + width) for kwh, y in levels),
-            *(_mark(LEFT + place * width, TOP + height, name) for place, name in marks),
-            f'<svg x="{LEFT}" y="{TOP}" width="{width}" height="{height}">',
+            f'<text x="{left}" y="12">{escape(unit)}</text>',
+            *(_level(kwh, TOP + (top - kwh) / (top - bottom) * height, (left, left + width)) for kwh in levels),
+            *(_mark(left + place * width, TOP + height, name) for place, name in marks),
+            f'<svg x="{left}" y="{TOP}" width="{width}" height="{height}">',
             *bands,
             *(f'<path class="{line.style}" d="M{" ".join(points(line.kwh))}"/>' for line in lines),
             "</svg>",
@@ -63,10 +65,10 @@ def line_chart(
     )
 
 
-def _level(kwh: float, y: float, right: float) -> str:
+def _level(kwh: float, y: float, ends: tuple[float, float]) -> str:
     return (
-        f'<line class="{"level" if kwh else "zero"}" x1="{LEFT}" x2="{right}" y1="{y:.1f}" y2="{y:.1f}"/>'
-        f'<text class="kwh" x="{LEFT - 6}" y="{y + 4:.1f}">{short(kwh)}</text>'
+        f'<line class="{"level" if kwh else "zero"}" x1="{ends[0]}" x2="{ends[1]}" y1="{y:.1f}" y2="{y:.1f}"/>'
+        f'<text class="kwh" x="{ends[0] - GAP}" y="{y + 4:.1f}">{short(kwh)}</text>'
     )
 
 

@@ -67,7 +67,10 @@ def when(release: Release, zone: str) -> dict[str, str]:
     """Return the fields of the page about when."""
     curve = curve_of(release)
     unit = f"kWh per {per(release.window.step)}"
-    points = "" if curve.every == 1 else f", each point the average of {per(curve.every * release.window.step)}"
+    length = per(curve.every * release.window.step)
+    points = (
+        "" if curve.every == 1 else f", each point the average of {length if length[0].isdigit() else f'one {length}'}"
+    )
     return {
         "total": amount(curve.total.value),
         "total_interval": interval(curve.total),

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gridveil.estimate import Behaviour, Floats
+from gridveil.estimate import Behaviour, Floats, Ints
 from gridveil.release.area_errors import Bars
 from gridveil.release.behaviour import schedule_variances, variances
 from gridveil.release.likely import Likely, held
@@ -19,16 +19,22 @@ BATCH_NUMBERS = 2**20
 class DrawsArea:
     """The errors of an area with the energy `space` (region, draw) in the regions it touches.
 
-    time_sums: prefix sums of these regions' profiles (edge, region, draw).
+    time: prefix sums of all regions' profiles (edge, region, draw), and which of them these are.
     most: the largest share of a cell that is in the area.
     """
 
     def __init__(
-        self, likely: Likely, space: Floats, time_sums: Floats, most: float, half: Floats, own: tuple[Behaviour, float]
+        self,
+        likely: Likely,
+        space: Floats,
+        time: tuple[Floats, Ints],
+        most: float,
+        half: Floats,
+        own: tuple[Behaviour, float],
     ) -> None:
         self.likely = likely
         self.space = space[None]
-        self.time_sums = time_sums
+        self.time_sums, self.regions = time
         self.most = most
         self.half = half
         self.behaviour, self.hours = own
@@ -37,17 +43,17 @@ class DrawsArea:
         """Return standard error, lower and upper end of the 95 % interval of each period."""
 
         def parts(some: NDArray[np.int64]) -> tuple[Floats, Floats]:
-            time = self.time_sums[some[:, 1]] - self.time_sums[some[:, 0]]
+            time = self.time_sums[some[:, 1:], self.regions] - self.time_sums[some[:, :1], self.regions]
             return time, variances(self.half, some, time.mean(axis=2))
 
         return self._in_batches(periods, parts, values)
 
     def at(self, schedules: Floats, values: Floats) -> Bars:
         """Return standard error, lower and upper end of the 95 % interval of each schedule."""
-        profiles = np.diff(self.time_sums, axis=0).reshape(schedules.shape[1], -1)
+        profiles = np.diff(self.time_sums[:, self.regions], axis=0).reshape(schedules.shape[1], -1)
 
         def parts(some: Floats) -> tuple[Floats, Floats]:
-            time = (some @ profiles).reshape(-1, *self.time_sums.shape[1:])
+            time = (some @ profiles).reshape(-1, *self.space.shape[1:])
             return time, schedule_variances(self.behaviour, self.hours, some, time.mean(axis=2))
 
         return self._in_batches(schedules, parts, values)

@@ -36,7 +36,7 @@ def points(mean: Floats, variance: Floats, score: Floats) -> Singles:
 
     By Wilson and Hilferty's cube root, which is near enough for what is skewed less than an exponential distribution.
 
-    >>> points(np.array([4.0]), np.array([16.0]), np.array([[-1.96, 0.0, 1.96]])).round(1).tolist()
+    >>> points(np.array([4.0]), np.array([16.0]), np.array([[-1.96, 0.0, 1.96]])).astype(float).round(1).tolist()
     [0.1, 2.8, 14.7]
     """
     square = variance / np.maximum(mean, 1e-30) ** 2 / 9

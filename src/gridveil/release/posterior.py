@@ -116,12 +116,13 @@ class Draws:
         space = np.zeros((max(1, len(touched)), len(self.size)))
         for place, region in enumerate(touched):
             own = np.where(self.region == region, weights, 0.0)
-            space[place] = np.einsum("ryx,yx->r", self.space[:, *covered(own)], own[covered(own)])
+            box = covered(own)
+            space[place] = self.space[:, *box].astype(np.float64).reshape(len(self.size), -1) @ own[box].ravel()
         regions = touched if len(touched) else np.zeros(1, int)  # where there is nothing, any profile will do
         return DrawsArea(
             self.likely,
             space,
-            self._time_sums[:, regions],
+            (self._time_sums, regions),
             float(weights.max()),
             self._half,
             (self.behaviour, self.hours),
@@ -133,7 +134,7 @@ class Draws:
         On a small grid as `bars` has them. On a large one they are solved for in a coarser mixture; see `cells_draws`.
         """
         period = np.array([[start, stop]])
-        time = self._time_of(period)[0]
+        time = self.time[:, :, start:stop].sum(axis=2, dtype=np.float64).T  # the first slice need not wait for all sums
         own = variances(self._half, period, time.mean(axis=1)[None])[0]
         bars = np.empty((3, values.size))
         if values.size > FEW_CELLS:

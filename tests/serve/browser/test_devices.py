@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -165,11 +166,14 @@ def touch_drag(page: Page, start: tuple[float, float], end: tuple[float, float])
     hand.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
 
 
-@pytest.mark.parametrize("width", [320, 768, 1024, 1920])
-def test_no_width_scrolls_sideways(new_page: Open, width: int, screenshot: Shot) -> None:
+@pytest.mark.parametrize("width", [320, 768, 1024, 1280, 1920])
+def test_every_width_is_readable(new_page: Open, width: int, screenshot: Shot) -> None:
     page = new_page("#release=west-london&area=4:20,4:20&tab=highest", viewport={"width": width, "height": 900})
     settle(page)
     assert page.evaluate(OVERFLOW) <= 0
+    marks = [mark.bounding_box() or {} for mark in page.locator("#legend .marks > *").all()]
+    assert len(marks) > 2
+    assert all(one["x"] + one["width"] + 4 <= next_["x"] for one, next_ in pairwise(marks))
     screenshot(page)
 
 

@@ -100,7 +100,7 @@ def test_play_pause_and_scrub(page: Page) -> None:
     expect(page.locator("#clock")).to_contain_text("Thu 7 Feb 2013, 05:00 to 06:00")
     page.get_by_role("button", name="One forward").click()
     expect(shown).to_have_attribute("data-time", "78:79")
-    page.get_by_label("Show").select_option("a day")
+    page.get_by_label("How much time the map shows").select_option("one day")
     expect(shown).to_have_attribute("data-time", "72:96")
     assert page.locator("#legend").inner_text() == legend
     expect_state(page, time="72:96")

@@ -27,7 +27,7 @@ export const position = (perStep, top) => (top > 0 ? Math.sqrt(Math.min(Math.max
 export const isUncertain = (value, low, high) => high - low > Math.abs(value);
 
 /** Round numbers to write below the scale, far enough apart to be read. */
-export function marks(top, room = 0.12, last = 0.34) {
+export function marks(top, room = 0.12, last = 0.46) {
   if (!(top > 0)) return [0];
   const power = 10 ** Math.floor(Math.log10(top));
   const round = [0.1, 0.2, 0.5, 1, 2, 5].map((times) => times * power).filter((value) => value < top);

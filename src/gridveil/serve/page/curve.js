@@ -62,7 +62,7 @@ export function mount(element, store, api) {
     const {zone} = store.get();
     if (!shown) return;
     if (i == null) {
-      readout.replaceChildren(make('span', {}, summary(shown, facts, zone)));
+      readout.replaceChildren(make('span', {}, `${other ? 'A: ' : ''}${summary(shown, facts, zone)}`));
       return;
     }
     const say = (series, kind) => make('span', {}, make('b', {class: kind}, amount(answerAt(series, i))), ` ${interval(answerAt(series, i))}`);

@@ -17,8 +17,9 @@ cells in single steps, and in periods of 6 hours to all):
                    from `Likely`            10,  39 and 172 %,         6.7, 34 and 323 %
 
 Most of the distance from `Likely` in single steps is its own, for it has few points beyond 97.5 % where few draws have
-something: in the steps looked at it is 3 to 4, and 15 to 20 % from the mixture (mosaic, London). With `even` little is known, and a few draws
-decide where the end lies. What is called the mixture itself has the profile's draws shuffled among those of energy.
+something: in the steps looked at it is 3 to 4, and 15 to 20 % from the mixture (mosaic, London). With `even` little is
+known, and a few draws decide where the end lies. What is called the mixture itself has the profile's draws shuffled
+among those of energy.
 """
 
 from __future__ import annotations

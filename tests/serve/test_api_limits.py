@@ -24,7 +24,8 @@ from tests.serve.conftest import BASE, SPRING, write
 from gridveil.cube import Grid
 from gridveil.release.open import Release, open_release
 from gridveil.serve import downloads, guard, page, questions, regions
-from gridveil.serve.app import create_app
+from gridveil.serve.app import create_app, warm_up
+from gridveil.serve.cache import Cache
 from gridveil.serve.heavy import Heavy
 from gridveil.serve.served import open_all
 
@@ -245,6 +246,36 @@ def test_a_slice_is_made_once(client: TestClient, monkeypatch: pytest.MonkeyPatc
     assert made == [(0, 2), (0, 3)]
 
 
+def test_a_cache_keeps_what_was_asked_for_lately() -> None:
+    cache = Cache(most=10)
+    made: list[str] = []
+
+    def ask(key: str) -> bytes:
+        return cache.get(key, lambda: made.append(key) or key.encode() * 4)  # type: ignore[func-returns-value] # None
+
+    assert [ask(key) for key in "abacab"] == [key.encode() * 4 for key in "abacab"]
+    assert "".join(made) == "abcb"
+    assert len(cache) == 2
+    assert cache.get("large", lambda: b"0" * 11) == b"0" * 11
+    assert cache.get("large", lambda: b"1" * 11) == b"1" * 11
+
+
+def test_of_those_who_ask_for_the_same_at_once_one_makes_it() -> None:
+    cache, made = Cache(most=100), []
+
+    def make() -> bytes:
+        made.append(1)
+        time.sleep(0.05)
+        return b"once"
+
+    with ThreadPoolExecutor(8) as pool:
+        assert set(pool.map(lambda _: cache.get("key", make), range(8))) == {b"once"}
+    assert len(made) == 1
+    with pytest.raises(ZeroDivisionError):
+        cache.get("other", lambda: bytes(1 // 0))
+    assert cache.get("other", lambda: b"again") == b"again"
+
+
 def test_large_answers_are_compressed(client: TestClient) -> None:
     plain = client.get(f"{TOWN}/slice", headers={"accept-encoding": "identity"})
     packed = client.get(f"{TOWN}/slice", headers={"accept-encoding": "gzip"})
@@ -407,6 +438,14 @@ def test_a_file_damaged_while_it_is_served_is_told_without_a_traceback(
     assert sentence.startswith("This release cannot be read any more")
     assert str(folder) not in sentence
     assert str(folder) in caplog.text
+
+
+def test_what_is_asked_for_first_is_known_before(
+    app: FastAPI, client: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    warm_up(app)
+    monkeypatch.setattr(Release, "cells", None)
+    assert client.get(TOWN).status_code == 200
 
 
 def test_a_fault_of_ours_is_told_without_a_traceback(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterable, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 
 from fastapi import FastAPI, HTTPException, Request, Response
 from starlette.middleware.gzip import DEFAULT_EXCLUDED_CONTENT_TYPES, GZipMiddleware
 
 import gridveil
+from gridveil.errors import GridveilError
 from gridveil.release.open import Release
 from gridveil.serve import refusals
 from gridveil.serve.cache import Cache
 from gridveil.serve.downloads import COMPRESSED_TYPES, Downloads
+from gridveil.serve.facts import known_facts
 from gridveil.serve.guard import Guard
 from gridveil.serve.heavy import Heavy
 from gridveil.serve.page import File, read_page
@@ -50,6 +52,13 @@ def create_app(releases: Mapping[str, Release], hosts: Iterable[str] = ()) -> Fa
     app.add_middleware(GZipMiddleware, minimum_size=1000, compresslevel=1, exclude_content_types=COMPRESSED)
     app.add_middleware(Guard, hosts=hosts)
     return app
+
+
+def warm_up(app: FastAPI) -> None:
+    """Find out what the page asks for first, and what that needs, before it does."""
+    for served in app.state.served.values():
+        with suppress(GridveilError):  # told when it is asked for
+            known_facts(served, app.state.cache)
 
 
 @asynccontextmanager

@@ -19,22 +19,34 @@ class Cache:
         self._most = most
         self._size = 0
         self._held: OrderedDict[Hashable, bytes] = OrderedDict()
+        self._making: dict[Hashable, Lock] = {}
         self._lock = Lock()
 
     def __len__(self) -> int:
         return len(self._held)
 
     def get(self, key: Hashable, make: Callable[[], bytes]) -> bytes:
-        """Return what is held, or make it. Two who ask at once may both make it; the answer is the same."""
+        """Return what is held, or make it; of those who ask for the same at once, one makes it and the others wait."""
+        with self._lock:
+            making = self._making.setdefault(key, Lock())
+        with making:
+            try:
+                held = self._find(key)
+                return self._keep(key, make()) if held is None else held
+            finally:
+                with self._lock:
+                    self._making.pop(key, None)
+
+    def _find(self, key: Hashable) -> bytes | None:
         with self._lock:
             if key in self._held:
                 self._held.move_to_end(key)
-                return self._held[key]
-        made = make()
+            return self._held.get(key)
+
+    def _keep(self, key: Hashable, made: bytes) -> bytes:
         with self._lock:
-            if key not in self._held and len(made) <= self._most:
-                self._held[key] = made
-                self._size += len(made)
+            self._size += len(made) - len(self._held.pop(key, b""))
+            self._held[key] = made
             while self._size > self._most:
                 self._size -= len(self._held.popitem(last=False)[1])
         return made

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -13,10 +14,11 @@ from gridveil.release import wording
 from gridveil.release.cite import cite
 from gridveil.release.label import Label, describe, warnings
 from gridveil.release.open import Release
+from gridveil.serve.cache import Cache
 from gridveil.serve.downloads import downloads
 from gridveil.serve.served import Served
 
-SAMPLED_DAYS, DAY_STEPS, BUSIEST_STEPS = 5, 24, 6
+SAMPLED_DAYS, DAY_STEPS, BUSIEST_STEPS = 5, 24, 4
 TOP = 0.995  # of cells have at most the colour scale's top in these steps
 
 
@@ -57,6 +59,13 @@ def facts(served: Served) -> dict[str, Any]:
         "cite": cite(label),
         "downloads": downloads(served),
     }
+
+
+def known_facts(served: Served, cache: Cache) -> bytes:
+    """Return the facts as JSON, from the cache if they are there."""
+    return cache.get(
+        (served.id, "facts"), lambda: json.dumps(facts(served), allow_nan=False, separators=(",", ":")).encode()
+    )
 
 
 def period(window: Window, first: int, last: int) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from fastapi.responses import FileResponse
 from gridveil.serve import models, questions, regions
 from gridveil.serve.cache import Cache
 from gridveil.serve.downloads import Downloads, Format
-from gridveil.serve.facts import brief, facts
+from gridveil.serve.facts import brief, known_facts
 from gridveil.serve.heavy import Heavy
 from gridveil.serve.refusals import RESPONSES, NotModifiedError, UnknownReleaseError
 from gridveil.serve.served import Served, tag
@@ -62,12 +62,7 @@ Room = Annotated[Heavy, Depends(heavy)]
 
 def told(content: Any) -> Response:  # noqa: ANN401 - whatever JSON can say
     """Return an answer as JSON."""
-    return Response(as_json(content), media_type=JSON)
-
-
-def as_json(content: Any) -> bytes:  # noqa: ANN401 - as above
-    """Return JSON."""
-    return json.dumps(content, allow_nan=False, separators=(",", ":")).encode()
+    return Response(json.dumps(content, allow_nan=False, separators=(",", ":")), media_type=JSON)
 
 
 def octets(body: bytes, *shape: int) -> Response:
@@ -94,7 +89,7 @@ def release(asked: Asked, room: Room, request: Request) -> Response:
     """Say everything about a release but its values: axes, units, privacy label, files."""
     known: Cache = request.app.state.cache
     with room.turn():
-        return Response(known.get((asked.id, "facts"), lambda: as_json(facts(asked))), media_type=JSON)
+        return Response(known_facts(asked, known), media_type=JSON)
 
 
 @router.get("/{id}/slice", summary="Every cell over a period", response_model=models.SliceModel, responses=PLANES)

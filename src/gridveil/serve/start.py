@@ -13,7 +13,7 @@ import uvicorn
 
 from gridveil.errors import UsageError
 from gridveil.release.open import Release
-from gridveil.serve.app import create_app
+from gridveil.serve.app import create_app, warm_up
 
 EVERYWHERE = {"0.0.0.0", "::"}  # noqa: S104 - only recognised here
 
@@ -25,8 +25,9 @@ def serve(
     bound = _bind(host, port)
     address = _address(host, bound.getsockname()[1])
     names = [socket.gethostname(), socket.getfqdn()] if host in EVERYWHERE else [host]
+    app = create_app(releases, names)
     config = uvicorn.Config(
-        create_app(releases, names),
+        app,
         log_level="warning",
         access_log=False,
         server_header=False,
@@ -36,6 +37,7 @@ def serve(
 
     def started() -> None:
         say(f"Serving {count} at {address} (Ctrl-C ends it)")
+        Thread(target=warm_up, args=(app,), daemon=True).start()
         if browse:
             Thread(target=webbrowser.open, args=(address,), daemon=True).start()
 

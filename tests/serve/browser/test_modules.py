@@ -127,8 +127,9 @@ def lightness(colours: np.ndarray) -> np.ndarray:
 def as_deuteranopes_see(colours: np.ndarray) -> np.ndarray:
     """Return colours as people without green cones see them (Viénot 1999, in linear light)."""
     linear = (colours / 255) ** 2.2
-    seen = linear @ np.array([[0.29275, 0.70725, 0], [0.29275, 0.70725, 0], [-0.02234, 0.02234, 1]]).T
-    return 255 * np.clip(seen, 0, 1) ** (1 / 2.2)
+    cones = np.array([[0.29275, 0.70725, 0], [0.29275, 0.70725, 0], [-0.02234, 0.02234, 1]])
+    seen: np.ndarray = 255 * np.clip(linear @ cones.T, 0, 1) ** (1 / 2.2)
+    return seen
 
 
 @pytest.mark.parametrize("page_is", ["dark", "light"])

@@ -1,7 +1,7 @@
 /** Questions to the server. Answers are kept for a while; what fails is said in a sentence. */
 
 const GONE = 'The server does not answer. Start it again with “gridveil serve”, then reload this page.';
-const BROKEN = 'The server had a fault with this question. Reload the page; if it happens again, tell who runs the server.';
+const BROKEN = 'The server had a fault with this question. Reload the page; if it stays, tell who runs the server.';
 const KEPT = 80;
 
 /** What the server refused, with its own sentence. */

@@ -1,5 +1,6 @@
 /** The time that the map shows: play, pause, scrub, and how many steps are summed. */
 
+import {icon, make} from './dom.js';
 import {duration, span, zoneName} from './words.js';
 
 const FRAME = 160;
@@ -29,27 +30,9 @@ export function way(time, facts) {
   return known.find(([, length]) => String(piece(time[0], length, steps)) === String(time))?.[0] ?? 'marked';
 }
 
-function make(tag, properties = {}, ...children) {
-  const element = Object.assign(document.createElement(tag), properties);
-  element.append(...children);
-  return element;
-}
-
-function icon(name) {
-  const svg = document.createElementNS('http://www.w3.org/2000/svg', 'svg');
-  const path = document.createElementNS('http://www.w3.org/2000/svg', 'path');
-  svg.setAttribute('viewBox', '0 0 16 16');
-  svg.setAttribute('aria-hidden', 'true');
-  path.setAttribute('d', ICONS[name]);
-  svg.append(path);
-  return svg;
-}
-
-function press(name, label, act, className = '') {
-  const button = make('button', {type: 'button', className, title: label}, icon(name));
-  button.setAttribute('aria-label', label);
-  button.addEventListener('click', act);
-  return button;
+function press(name, label, act, kind = '') {
+  const attributes = {type: 'button', class: kind, title: label, 'aria-label': label, onclick: act};
+  return make('button', attributes, icon(ICONS[name]));
 }
 
 export function mount(element, store, api) {
@@ -59,18 +42,17 @@ export function mount(element, store, api) {
   const own = Intl.DateTimeFormat().resolvedOptions().timeZone;
   let playing = null;
 
-  const now = make('p', {className: 'now'});
-  const scrub = make('input', {type: 'range', className: 'scrub', min: 0, max: steps - 1, step: 1});
-  scrub.setAttribute('aria-label', 'Time shown on the map');
-  const named = {step: `one ${duration(seconds)}`.replace(/^one (\d)/, '$1'), day: 'one day', all: 'whole window', marked: 'marked period'};
-  const show = make('select', {id: 'show', className: 'show'});
-  show.setAttribute('aria-label', 'How much time the map shows');
-  const zone = make('button', {type: 'button', className: 'zone'});
+  const now = make('p', {class: 'now'});
+  const scrub = make('input', {type: 'range', class: 'scrub', min: 0, 'aria-label': 'Time shown on the map'});
+  const show = make('select', {id: 'show', class: 'show', 'aria-label': 'How much time the map shows'});
+  const zone = make('button', {type: 'button', class: 'zone'});
+  const one = `one ${duration(seconds)}`.replace(/^one (\d)/, '$1');
+  const named = {step: one, day: 'one day', all: 'whole window', marked: 'marked period'};
   const back = press('back', 'One back', () => move(-1));
   const play = press('play', 'Play', () => (playing ? pause() : start()), 'play');
   const forward = press('forward', 'One forward', () => move(1));
   for (const control of [back, play, forward, scrub, show]) control.disabled = steps === 1;
-  element.append(now, zone, make('div', {className: 'steps'}, back, play, forward), scrub, show);
+  element.append(now, zone, make('div', {class: 'steps'}, back, play, forward), scrub, show);
 
   const length = () => sizes[way(store.get().time, facts)] ?? 1;
 
@@ -121,13 +103,14 @@ export function mount(element, store, api) {
     const {time, period, zone: chosen} = store.get();
     const shown = way(time, facts);
     now.textContent = span(time, facts, chosen);
-    const ways = Object.keys(named).filter((name) => name in sizes || (name === 'marked' && (period || shown === 'marked')));
+    const marked = period || shown === 'marked';
+    const ways = Object.keys(named).filter((name) => name in sizes || (name === 'marked' && marked));
     show.replaceChildren(...ways.map((name) => new Option(named[name], name, false, name === shown)));
     scrub.step = shown === 'day' ? sizes.day : 1;
     scrub.max = shown === 'day' ? piece(steps - 1, sizes.day, steps)[0] : steps - 1;
     scrub.value = time[0];
     scrub.setAttribute('aria-valuetext', now.textContent);
-    play.replaceChildren(icon(playing ? 'pause' : 'play'));
+    play.replaceChildren(icon(playing ? ICONS.pause : ICONS.play));
     play.setAttribute('aria-label', playing ? 'Pause' : 'Play');
     play.title = playing ? 'Pause' : 'Play';
     zone.hidden = own === 'UTC' && chosen === 'UTC';

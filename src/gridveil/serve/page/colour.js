@@ -1,4 +1,4 @@
-/** Consumption as colour: one fixed square-root scale for all times, even in lightness, readable by the colour-blind. */
+/** Consumption as colour: one fixed square-root scale for all times, even in lightness, for the colour-blind too. */
 
 /** The magma palette at 16 even steps (matplotlib's, CC0), dark to light; its yellow end paler, nearer to the page. */
 const STOPS = [

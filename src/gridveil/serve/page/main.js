@@ -57,14 +57,15 @@ function head(facts) {
   at('title').textContent = facts.title || facts.id;
   const grid = `${number(x.size)} × ${number(y.size)} cells, every ${duration(time.step_seconds)}`;
   const by = [facts.publisher, facts.published && date(new Date(facts.published))].filter(Boolean).join(', ');
-  at('about').textContent = [`Household electricity, ${dates(from, to)}`, grid, by && `by ${by}`].filter(Boolean).join(' · ');
+  const about = [`Household electricity, ${dates(from, to)}`, grid, by && `by ${by}`];
+  at('about').textContent = about.filter(Boolean).join(' · ');
   at('errors-say').textContent = facts.error_bars;
 }
 
 async function open() {
   api.onTrouble(say);
   const {releases} = await api.releases();
-  if (!releases.length) throw new Refusal('This server has no release to show. Start it with one: gridveil serve RELEASE');
+  if (!releases.length) throw new Refusal('No release to show. Start the server with one: gridveil serve RELEASE');
   const asked = fromHash(location.hash).release;
   const {id} = releases.find((each) => each.id === asked) ?? releases[0];
   if (asked && asked !== id) history.replaceState(null, '', toHash({release: id}));
@@ -81,7 +82,8 @@ async function open() {
       reportError(error); // one broken part must not take the others along
     }
   }
-  if (asked && asked !== id) say(`The link is about “${asked}”, which is not served here. This is “${facts.title || id}”.`);
+  const named = facts.title || id;
+  if (asked && asked !== id) say(`The link is about “${asked}”, which is not served here. This is “${named}”.`);
 }
 
 open().catch((error) => {

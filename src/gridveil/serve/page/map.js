@@ -1,10 +1,15 @@
 /** The map: asks for the slice of the shown time, draws it, and says what is below the pointer. */
 
-import {isUncertain, marks, palette, position} from './colour.js';
+import {isUncertain, palette} from './colour.js';
+import {make} from './dom.js';
 import {frame, toWorld} from './frame.js';
-import {hatch, hatching, paint, pictures} from './paint.js';
+import {legend} from './legend.js';
+import {hatching, paint, pictures} from './paint.js';
 import {amount, duration, figure, interval, number} from './words.js';
 
+const NAME = 'Map of electricity use';
+const KEYS =
+  'Arrow keys move from cell to cell. Shift and arrow keys mark a rectangle, Enter asks about it, Escape clears.';
 const dark = matchMedia('(prefers-color-scheme: dark)');
 
 /** What the map shows beside the state; pick, overlay and save read and change it, then call redraw. */
@@ -54,23 +59,20 @@ export function describe(store, cell) {
   const answer = reading(view.slice, cell);
   const steps = view.slice.time[1] - view.slice.time[0];
   const average = Object.fromEntries(Object.entries(answer).map(([name, kwh]) => [name, kwh / steps]));
-  const {values, unit} = coordinates(facts, cell);
   const {value, unit: energy} = figure(average);
   return {
     amount: amount(answer),
     interval: interval(answer),
     doubt: isUncertain(answer.value, answer.low, answer.high) ? 'The interval is wider than the value.' : '',
     average: steps > 1 ? `${value} ${energy} per ${duration(facts.axes.time.step_seconds)} on average` : '',
-    where: `Cell x ${cell[0]}, y ${cell[1]}${facts.lonlat ? ` (${values.join(unit + ', ')}${unit})` : ''}`,
+    where: `Cell x ${cell[0]}, y ${cell[1]}${facts.lonlat ? ` (${middle(facts, cell)})` : ''}`,
   };
 }
 
-function coordinates(facts, [x, y]) {
+function middle(facts, [x, y]) {
   const [east, north] = toWorld(facts, [x + 0.5, y + 0.5]);
-  return {values: [number(north, 4), number(east, 4)], unit: '°'};
+  return `${number(north, 4)}°, ${number(east, 4)}°`;
 }
-
-const line = (name, text, tag = 'span') => Object.assign(document.createElement(tag), {className: name, textContent: text});
 
 /** Show the tooltip beside a cell, on the side where there is room; or hide it. */
 export function tip(store, cell) {
@@ -78,8 +80,9 @@ export function tip(store, cell) {
   element.hidden = !cell || !view.slice;
   if (element.hidden) return;
   const said = describe(store, cell);
-  const lines = [line('', said.amount, 'b'), line('', said.interval), line('', said.doubt), line('quiet', said.average), line('quiet', said.where)];
-  element.replaceChildren(...lines.filter(({textContent}) => textContent));
+  const quiet = [said.average, said.where].filter(Boolean).map((text) => make('span', {class: 'quiet'}, text));
+  const plain = [said.interval, said.doubt].filter(Boolean).map((text) => make('span', {}, text));
+  element.replaceChildren(make('b', {}, said.amount), ...plain, ...quiet);
   const [x, y] = view.frame.pixel([cell[0] + 0.5, cell[1] + 0.5]);
   const beside = x + 16 + element.offsetWidth <= view.frame.width ? x + 16 : x - 16 - element.offsetWidth;
   const left = Math.min(Math.max(beside, 0), Math.max(view.frame.width - element.offsetWidth, 0));
@@ -92,46 +95,11 @@ export function say(sentence) {
   view.element.querySelector('[aria-live]').textContent = sentence;
 }
 
-function legend(element, facts) {
-  const {top} = facts.scale;
-  const bar = Object.assign(document.createElement('canvas'), {width: 256, height: 1});
-  const pixels = palette(dark.matches).flatMap((colour) => [...colour, 255]);
-  bar.getContext('2d').putImageData(new ImageData(new Uint8ClampedArray(pixels), 256, 1), 0, 0);
-  const row = line('marks', '', 'div');
-  for (const value of marks(top)) {
-    const share = position(value, top);
-    const last = value === top;
-    const mark = line('', `${Number(value.toPrecision(2))}${last ? ' kWh or more' : ''}`);
-    mark.style.left = `${100 * share}%`;
-    mark.style.transform = last ? 'translateX(-100%)' : share ? 'translateX(-50%)' : '';
-    row.append(mark);
-  }
-  const ratio = devicePixelRatio;
-  const swatch = Object.assign(document.createElement('canvas'), {width: 30 * ratio, height: 20 * ratio});
-  const ctx = swatch.getContext('2d');
-  ctx.fillStyle = `rgb(${palette(dark.matches)[60].join(' ')})`;
-  ctx.fillRect(0, 0, swatch.width, swatch.height);
-  ctx.fillStyle = ctx.createPattern(hatch(ratio), 'repeat');
-  ctx.fillRect(0, 0, swatch.width, swatch.height);
-  for (const each of [bar, swatch]) each.setAttribute('aria-hidden', 'true');
-  const hatched = line('hatched', '', 'div');
-  hatched.append(swatch, line('', 'hatched: the interval is wider than the value'));
-  const per = duration(facts.axes.time.step_seconds);
-  element.replaceChildren(line('', `Average use of a cell per ${per}`), hatched, bar, row);
-}
-
 export function mount(element, store, api) {
-  const canvas = document.createElement('canvas');
-  canvas.tabIndex = 0;
-  canvas.setAttribute('role', 'application');
-  canvas.setAttribute('aria-label', 'Map of electricity use');
-  canvas.setAttribute('aria-describedby', 'map-keys');
-  const keys = line('sr', 'Arrow keys move from cell to cell. Shift and arrow keys mark a rectangle, Enter asks about it, Escape clears.', 'p');
-  keys.id = 'map-keys';
-  const live = line('sr', '', 'p');
-  live.setAttribute('aria-live', 'polite');
-  const bubble = line('tip', '', 'div');
-  bubble.hidden = true;
+  const canvas = make('canvas', {tabindex: 0, role: 'application', 'aria-label': NAME, 'aria-describedby': 'map-keys'});
+  const keys = make('p', {class: 'sr', id: 'map-keys'}, KEYS);
+  const live = make('p', {class: 'sr', 'aria-live': 'polite'});
+  const bubble = make('div', {class: 'tip', hidden: true});
   element.append(canvas, bubble, keys, live);
   Object.assign(view, {element, canvas});
   let due = 0;
@@ -193,17 +161,18 @@ export function mount(element, store, api) {
     element.classList.remove('waiting');
   }
 
+  const explain = () => legend(document.getElementById('legend'), store.release, dark.matches);
   store.subscribe((state, previous) => {
     if (String(state.time) !== String(previous.time)) show(state.time);
     view.redraw();
   });
   dark.addEventListener('change', () => {
-    legend(document.getElementById('legend'), store.release);
+    explain();
     layer();
   });
   new ResizeObserver(measure).observe(element);
   addEventListener('resize', measure);
-  legend(document.getElementById('legend'), store.release);
+  explain();
   measure();
   show(store.get().time);
 }

@@ -1,10 +1,12 @@
 /** The user's own GeoJSON above the map: read, drawn and kept in the browser only. */
 
+import {make} from './dom.js';
 import {toCells} from './frame.js';
 import {view} from './map.js';
 import {MOST_CORNERS} from './state.js';
 
 const MOST_BYTES = 30e6;
+const EMPTY = 'This file has no points, lines or polygons that can be drawn. GeoJSON is expected.';
 const KINDS = {Point: 'point', LineString: 'line', Polygon: 'polygon'};
 
 /** All single points, lines and polygons of a GeoJSON, however nested: [{kind, rings}]. */
@@ -30,6 +32,15 @@ const isPoint = (point) => Array.isArray(point) && point.length >= 2 && point.sl
 /** An open ring without its repeated last corner. */
 const open = (ring) => (ring.length > 1 && String(ring[0]) === String(ring.at(-1)) ? ring.slice(0, -1) : ring);
 
+/** Whether any part of a shape may lie on the map: its box and the grid's overlap. */
+function near({cells}, {x, y}) {
+  const overlaps = (axis, size) => {
+    const [low, high] = [Math.min, Math.max].map((end) => cells.map((cell) => cell[axis]).reduce((a, b) => end(a, b)));
+    return low <= size && high >= 0;
+  };
+  return overlaps(0, x.size) && overlaps(1, y.size);
+}
+
 /** Read a file's text as shapes on the map. What cannot be shown is refused with a sentence. */
 export function read(text, facts) {
   let given;
@@ -39,31 +50,36 @@ export function read(text, facts) {
     throw new Error('This file is not GeoJSON: it is not JSON at all.');
   }
   const found = shapes(given);
-  if (!found.length) throw new Error('This file has no points, lines or polygons that can be drawn. GeoJSON is expected.');
-  const placed = found.flatMap(({kind, rings}) =>
-    rings.map((ring, n) => ({kind: kind === 'polygon' && n ? 'line' : kind, ring: open(ring), cells: ring.map((point) => toCells(facts, point))})));
-  const {x, y} = facts.axes;
-  const near = ([cx, cy]) => cx >= 0 && cx <= x.size && cy >= 0 && cy <= y.size;
-  const around = ({cells}) => {
-    const [xs, ys] = [0, 1].map((i) => cells.map((cell) => cell[i]));
-    const spans = (list, size) => list.reduce((a, b) => Math.min(a, b)) <= size && list.reduce((a, b) => Math.max(a, b)) >= 0;
-    return spans(xs, x.size) && spans(ys, y.size);
-  };
-  if (!placed.some((shape) => shape.cells.some(near) || around(shape))) {
+  if (!found.length) throw new Error(EMPTY);
+  // A hole is drawn, but a click inside its polygon asks about the outer ring.
+  const placed = found.flatMap(({kind, rings}) => rings.map((ring, n) => ({
+    kind: kind === 'polygon' && n ? 'line' : kind,
+    ring: open(ring),
+    cells: ring.map((point) => toCells(facts, point)),
+  })));
+  if (!placed.some((shape) => near(shape, facts.axes))) {
     const expected = facts.lonlat ? 'longitude and latitude in degrees' : 'the same units as this map';
     throw new Error(`Nothing in this file lies on the map. Its coordinates must be ${expected}.`);
   }
   return placed;
 }
 
+/** What to say of a file that is on the map. */
+function welcome(placed) {
+  const borders = placed.filter(({kind}) => kind === 'polygon');
+  if (!borders.length) return 'It stays in your browser.';
+  const long = borders.some(({ring}) => ring.length > MOST_CORNERS);
+  const limit = long ? ` Those with more than ${MOST_CORNERS} corners are only drawn.` : '';
+  return `Click inside a border to ask about it.${limit}`;
+}
+
 export function mount(element, store) {
   const files = new Map();
-  const input = Object.assign(document.createElement('input'), {type: 'file', id: 'own-file', accept: '.geojson,.json,application/geo+json', multiple: true});
-  const pick = Object.assign(document.createElement('label'), {className: 'button', htmlFor: 'own-file', textContent: 'Lay your own GeoJSON over the map'});
-  const list = document.createElement('ul');
-  const said = Object.assign(document.createElement('p'), {className: 'said', hidden: true});
-  said.setAttribute('role', 'status');
-  list.setAttribute('aria-label', 'Your files on the map');
+  const accept = '.geojson,.json,application/geo+json';
+  const input = make('input', {type: 'file', id: 'own-file', accept, multiple: true});
+  const pick = make('label', {class: 'button', for: 'own-file'}, 'Lay your own GeoJSON over the map');
+  const list = make('ul', {'aria-label': 'Your files on the map'});
+  const said = make('p', {class: 'said', role: 'status', hidden: true});
   element.append(input, pick, list, said);
 
   function say(sentence, bad = false) {
@@ -75,17 +91,14 @@ export function mount(element, store) {
   function refresh() {
     view.shapes = [...files.values()].flat();
     list.replaceChildren(...[...files.keys()].map((name) => {
-      const item = document.createElement('li');
-      const remove = Object.assign(document.createElement('button'), {type: 'button', textContent: '✕'});
-      remove.setAttribute('aria-label', `Remove ${name}`);
-      remove.addEventListener('click', () => {
+      const remove = () => {
         files.delete(name);
         say('');
         refresh();
         input.focus();
-      });
-      item.append(Object.assign(document.createElement('span'), {textContent: name}), remove);
-      return item;
+      };
+      const button = make('button', {type: 'button', 'aria-label': `Remove ${name}`, onclick: remove}, '✕');
+      return make('li', {}, make('span', {}, name), button);
     }));
     list.hidden = !files.size;
     view.redraw();
@@ -97,9 +110,7 @@ export function mount(element, store) {
         if (file.size > MOST_BYTES) throw new Error('This file is larger than 30 MB. Simplify it first.');
         const placed = read(await file.text(), store.release);
         files.set(file.name, placed);
-        const borders = placed.filter(({kind}) => kind === 'polygon');
-        const long = borders.some(({ring}) => ring.length > MOST_CORNERS);
-        say(borders.length ? `Click inside a border to ask about it.${long ? ` Those with more than ${MOST_CORNERS} corners are drawn only.` : ''}` : 'It stays in your browser.');
+        say(welcome(placed));
       } catch (error) {
         say(`${file.name}: ${error.message}`, true);
       }

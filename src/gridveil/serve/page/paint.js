@@ -1,16 +1,14 @@
 /** Draws the map on a canvas: cells, hatching, coordinates, scale bar, overlays and what is marked. */
 
 import {colourise} from './colour.js';
+import {make} from './dom.js';
 import {roundLength, ticks, toCells, toWorld} from './frame.js';
 import {number} from './words.js';
 
-const FONT = 'system-ui, -apple-system, "Segoe UI", Roboto, sans-serif';
+/** Of everything that is written on a canvas. */
+export const FONT = 'system-ui, -apple-system, "Segoe UI", Roboto, sans-serif';
 
-function canvas(width, height) {
-  const made = document.createElement('canvas');
-  [made.width, made.height] = [width, height];
-  return made;
-}
+const canvas = (width, height) => make('canvas', {width, height});
 
 /** Diagonal lines, dark beside light, so that they show on every colour. */
 export function hatch(ratio) {
@@ -60,9 +58,10 @@ function coordinates(ctx, {facts, box, pixel, nx, ny, width}, theme) {
   ctx.strokeStyle = theme.line;
   ctx.lineWidth = 1;
   ctx.font = `11px ${FONT}`;
+  const [west, south] = corner(0, 0);
   const sides = [
-    {from: corner(0, 0)[0], to: corner(nx, 0)[0], room: box.w / 90, at: (share) => pixel([share * nx, 0]), across: true},
-    {from: corner(0, 0)[1], to: corner(0, ny)[1], room: box.h / 70, at: (share) => pixel([0, share * ny]), across: false},
+    {from: west, to: corner(nx, 0)[0], room: box.w / 90, at: (share) => pixel([share * nx, 0]), across: true},
+    {from: south, to: corner(0, ny)[1], room: box.h / 70, at: (share) => pixel([0, share * ny]), across: false},
   ];
   for (const {from, to, room, at, across} of sides) {
     const {values, decimals} = ticks(from, to, Math.max(room, 2));
@@ -189,9 +188,13 @@ export function paint(ctx, {frame, layers, areas, shapes, draft, cell}, theme) {
   overlays(ctx, frame, shapes, theme);
   for (const each of areas) marked(ctx, frame, each, theme);
   if (draft?.corners) {
-    cased(ctx, lines(draft.corners.map((corner) => pixel(toCells(facts, corner))), false), theme.released, 2, theme, [5, 4]);
+    const points = draft.corners.map((corner) => pixel(toCells(facts, corner)));
+    cased(ctx, lines(points, false), theme.released, 2, theme, [5, 4]);
   } else if (draft) marked(ctx, frame, {area: draft, colour: theme.released, dash: [5, 4]}, theme);
-  if (cell) cased(ctx, lines(outline({x: [cell[0], cell[0] + 1], y: [cell[1], cell[1] + 1]}, frame), true), theme.ink, 1.5, theme);
+  if (cell) {
+    const [x, y] = cell;
+    cased(ctx, lines(outline({x: [x, x + 1], y: [y, y + 1]}, frame), true), theme.ink, 1.5, theme);
+  }
   ctx.restore();
   scaleBar(ctx, frame, theme);
 }

@@ -1,12 +1,13 @@
 /** Marking an area: by pointer or by keyboard, a rectangle of cells or a polygon. */
 
-import {say, tip, view, describe} from './map.js';
+import {icon, make} from './dom.js';
 import {toCells, toWorld} from './frame.js';
+import {describe, say, tip, view} from './map.js';
 import {MOST_CORNERS} from './state.js';
 import {place} from './words.js';
 
 const CLOSE = 12;
-const ICONS = {rectangle: 'M2 4h12v8H2z', polygon: 'M8 1.5 14.5 6 12 14H4L1.5 6z'};
+const MODES = {rectangle: ['Rectangle', 'M2 4h12v8H2z'], polygon: ['Polygon', 'M8 1.5 14.5 6 12 14H4L1.5 6z']};
 const HINTS = {
   rectangle: 'Drag on the map to mark an area',
   polygon: 'Click the corners; double click or Enter closes',
@@ -45,23 +46,6 @@ export function inside([x, y], ring) {
   return within;
 }
 
-function button(name, icon, press) {
-  const made = document.createElement('button');
-  made.type = 'button';
-  if (icon) {
-    const svg = document.createElementNS('http://www.w3.org/2000/svg', 'svg');
-    const path = document.createElementNS('http://www.w3.org/2000/svg', 'path');
-    svg.setAttribute('viewBox', '0 0 16 16');
-    svg.setAttribute('aria-hidden', 'true');
-    path.setAttribute('d', icon);
-    svg.append(path);
-    made.append(svg);
-  }
-  made.append(name);
-  made.addEventListener('click', press);
-  return made;
-}
-
 export function mount(element, store) {
   const {canvas} = view;
   const touch = matchMedia('(pointer: coarse)').matches;
@@ -72,13 +56,12 @@ export function mount(element, store) {
   let dragged = false;
   let byKeys = false;
 
-  const modes = ['rectangle', 'polygon'].map((name) => button(name === 'rectangle' ? 'Rectangle' : 'Polygon', ICONS[name], () => choose(touch && mode === name ? null : name)));
-  const finish = button('Close the polygon', null, close);
-  finish.className = 'finish';
-  const clear = button('Clear', null, () => {
-    cancel();
-    store.set({area: null});
+  const modes = Object.entries(MODES).map(([name, [text, path]]) => {
+    const press = () => choose(touch && mode === name ? null : name);
+    return make('button', {type: 'button', 'data-mode': name, onclick: press}, icon(path), text);
   });
+  const finish = make('button', {type: 'button', class: 'finish', onclick: close}, 'Close the polygon');
+  const clear = make('button', {type: 'button', onclick: () => settle(null)}, 'Clear');
   element.append(...modes, clear);
   view.element.append(finish); // on the map: beside the other buttons it would push the map away below the pointer
 
@@ -88,8 +71,8 @@ export function mount(element, store) {
   }
 
   function refresh() {
-    modes.forEach((each, n) => each.setAttribute('aria-pressed', String(mode === ['rectangle', 'polygon'][n])));
-    finish.hidden = !(view.draft?.corners?.length > 2);
+    for (const each of modes) each.setAttribute('aria-pressed', String(mode === each.dataset.mode));
+    finish.hidden = !(view.draft?.corners?.length > 3);
     clear.disabled = !store.get().area && !view.draft;
     view.element.classList.toggle('marking', mode !== null);
     hint.textContent = touch && mode === 'rectangle' ? 'Drag on the map; scroll beside it' : HINTS[mode ?? 'none'];
@@ -106,7 +89,7 @@ export function mount(element, store) {
     if (touch) mode = null;
     cancel();
     store.set({area});
-    say(`Marked: ${place(area)}.`);
+    say(area ? `Marked: ${place(area)}.` : 'The whole map.');
   }
 
   const pixels = (event) => [event.offsetX, event.offsetY];
@@ -122,7 +105,8 @@ export function mount(element, store) {
   function click(event) {
     const at = points(event);
     const cell = cellAt(at, view.frame);
-    const border = view.shapes.findLast(({kind, cells, ring}) => kind === 'polygon' && ring.length <= MOST_CORNERS && inside(at, cells));
+    const borders = view.shapes.filter(({kind, ring}) => kind === 'polygon' && ring.length <= MOST_CORNERS);
+    const border = borders.findLast(({cells}) => inside(at, cells));
     if (border) settle({polygon: border.ring});
     else if (cell && mode === 'rectangle') settle(between(cell, cell));
     else look(cell);
@@ -183,7 +167,9 @@ export function mount(element, store) {
     else if (event.detail === 1) corner(event);
   });
   canvas.addEventListener('dblclick', () => mode === 'polygon' && close());
-  canvas.addEventListener('pointerleave', (event) => event.pointerType !== 'touch' && !byKeys && look(null));
+  canvas.addEventListener('pointerleave', ({pointerType}) => {
+    if (pointerType !== 'touch' && !byKeys) look(null);
+  });
   canvas.addEventListener('blur', () => look(null));
 
   canvas.addEventListener('keydown', (event) => {
@@ -197,7 +183,8 @@ export function mount(element, store) {
       if (!view.draft?.corners) view.draft = anchor && between(anchor, next);
       look(next);
       const said = describe(store, next);
-      say(anchor ? `${place(view.draft)}. Enter asks about them.` : `${said.where}: ${said.amount}, ${said.interval}. ${said.doubt}`);
+      const aloud = `${said.where}: ${said.amount}, ${said.interval}. ${said.doubt}`;
+      say(anchor && view.draft?.x ? `${place(view.draft)}. Enter asks about them.` : aloud);
       refresh();
     } else if (event.key === 'Enter') {
       if (mode === 'polygon' && view.draft?.corners) close();
@@ -209,8 +196,7 @@ export function mount(element, store) {
     } else if (event.key === 'Escape') {
       dragged = start !== null;
       if (view.draft) cancel();
-      else store.set({area: null});
-      say(store.get().area ? '' : 'The whole map.');
+      else settle(null);
     } else return;
     event.preventDefault();
   });

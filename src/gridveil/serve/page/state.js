@@ -56,7 +56,8 @@ export function fromHash(hash) {
 
 const writeArea = (area) => {
   if (!area) return '';
-  return area.polygon ? area.polygon.map((corner) => corner.join(',')).join(';') : `${area.x.join(':')},${area.y.join(':')}`;
+  if (area.polygon) return area.polygon.map((corner) => corner.join(',')).join(';');
+  return `${area.x.join(':')},${area.y.join(':')}`;
 };
 
 /** Write a state as a hash; the opposite of fromHash. */
@@ -72,8 +73,9 @@ export function toHash(state) {
     tab: state.tab === 'curve' ? null : state.tab,
     zone: state.zone === 'UTC' ? null : state.zone,
   };
-  const readable = (text) => encodeURIComponent(text).replace(/%3A/g, ':').replace(/%2C/g, ',').replace(/%3B/g, ';').replace(/%2F/g, '/');
-  return '#' + Object.entries(parts).filter(([, text]) => text).map(([name, text]) => `${name}=${readable(text)}`).join('&');
+  const readable = (text) => encodeURIComponent(text).replace(/%3A|%2C|%3B|%2F/g, decodeURIComponent);
+  const given = Object.entries(parts).filter(([, text]) => text);
+  return '#' + given.map(([name, text]) => `${name}=${readable(text)}`).join('&');
 }
 
 function fitRange(range, size) {
@@ -129,7 +131,7 @@ export function createStore() {
     return true;
   }
 
-  /** Time moves many times a second while it plays: browsers refuse so many URLs, and nobody wants them in the history. */
+  /** Time moves many times a second while it plays: browsers refuse so many URLs, and nobody goes back by them. */
   function write(previous) {
     clearTimeout(writing);
     const hash = toHash(state);

@@ -1,0 +1,88 @@
+/** What is shown as pictures that can stand alone: title, period, legend and epsilon are drawn in. */
+
+import {marks, palette, position} from './colour.js';
+import {make} from './dom.js';
+import {frame} from './frame.js';
+import {markText, scaleName} from './legend.js';
+import {scene, theme} from './map.js';
+import {FONT, paint} from './paint.js';
+import {place, span, zoneName} from './words.js';
+
+const EDGE = 24;
+const WIDTH = 900;
+const HIGHEST = 760;
+const DENSITY = 2;
+
+/** Who published it, when, and how private it is. */
+function origin({publisher, published, privacy, private: isPrivate}) {
+  const promise = isPrivate
+    ? `differential privacy, epsilon ${Number(privacy.epsilon.toPrecision(3))}`
+    : 'NOT PRIVATE (test noise)';
+  return [publisher, published, promise, 'gridveil'].filter(Boolean).join(' · ');
+}
+
+/** A sheet with a title above and where it comes from below. */
+function sheet(facts, width, height, ratio, about) {
+  const canvas = make('canvas', {width: Math.round(width * ratio), height: Math.round(height * ratio)});
+  const ctx = canvas.getContext('2d');
+  const colours = theme();
+  ctx.scale(ratio, ratio);
+  ctx.fillStyle = colours.card;
+  ctx.fillRect(0, 0, width, height);
+  ctx.textBaseline = 'top';
+  ctx.fillStyle = colours.ink;
+  ctx.font = `650 20px ${FONT}`;
+  ctx.fillText(facts.title || facts.id, EDGE, 20, width - 2 * EDGE);
+  ctx.fillStyle = colours.quiet;
+  ctx.font = `13px ${FONT}`;
+  ctx.fillText(about, EDGE, 48, width - 2 * EDGE);
+  ctx.fillText(origin(facts), EDGE, height - 30, width - 2 * EDGE);
+  return {canvas, ctx, colours};
+}
+
+function scale(ctx, facts, quiet, [x, y, width]) {
+  const colours = palette(matchMedia('(prefers-color-scheme: dark)').matches);
+  const {top} = facts.scale;
+  colours.forEach((colour, level) => {
+    ctx.fillStyle = `rgb(${colour.join(' ')})`;
+    ctx.fillRect(x + (level * width) / colours.length, y, width / colours.length + 0.6, 12);
+  });
+  ctx.fillStyle = quiet;
+  ctx.font = `12px ${FONT}`;
+  ctx.textBaseline = 'top';
+  ctx.textAlign = 'left';
+  ctx.fillText(`${scaleName(facts)}; hatched: the 95 % interval is wider than the value`, x, y - 20, width);
+  for (const value of marks(top)) {
+    ctx.textAlign = value === top ? 'right' : value ? 'center' : 'left';
+    ctx.fillText(markText(value, top), x + position(value, top) * width, y + 17);
+  }
+}
+
+/** The map. */
+export function mapPicture(store) {
+  const facts = store.release;
+  const {time, zone} = store.get();
+  const at = frame(facts, WIDTH - 32, HIGHEST);
+  const about = `${span(time, facts, zone)} (${zoneName(zone)})`;
+  const {canvas, ctx, colours} = sheet(facts, WIDTH, at.height + 204, DENSITY, about);
+  ctx.save();
+  ctx.translate(16, 80);
+  paint(ctx, scene(store, at, DENSITY), colours);
+  ctx.restore();
+  scale(ctx, facts, colours.quiet, [16 + at.box.x, 112 + at.height, at.box.w]);
+  return canvas;
+}
+
+/** The curve as it is drawn, or null while it is not. */
+export function curvePicture(store) {
+  const drawn = document.querySelector('#panel-curve canvas');
+  if (!drawn?.width || !drawn.offsetWidth) return null;
+  const {offsetWidth: width, offsetHeight: height} = drawn;
+  const {area, zone} = store.get();
+  const unit = document.querySelector('#panel-curve .unit')?.textContent ?? 'kWh';
+  const where = place(area);
+  const about = `${where[0].toUpperCase()}${where.slice(1)} (${zoneName(zone)}) · ${unit}`;
+  const {canvas, ctx} = sheet(store.release, width + 32, height + 130, drawn.width / width, about);
+  ctx.drawImage(drawn, 16, 80, width, height);
+  return canvas;
+}

@@ -1,6 +1,7 @@
 /** The large number: what the marked area used in the marked period, how sure that is, and what share of the map. */
 
-import {ANSWER, averageOver, cellCount, csvButton, extent, follow, instants, lasting, make, per, rounded, sentence, shareOf, size, vague} from './panel.js';
+import {make} from './dom.js';
+import {ANSWER, averageOver, cellCount, csvButton, extent, follow, instants, lasting, per, rounded, sentence, shareOf, size, vague} from './panel.js';
 import {amount, figure, interval, place, span, zoneName} from './words.js';
 
 const VAGUE = 'Too uncertain to say much: the interval is wider than the value.';

@@ -1,6 +1,7 @@
 /** Two selections side by side: two areas, two periods, or both; and whether they differ, as far as intervals tell. */
 
-import {ANSWER, bar, barRange, csvButton, follow, instants, lasting, make, per, rounded, sentence, shareOf} from './panel.js';
+import {make} from './dom.js';
+import {ANSWER, bar, barRange, csvButton, follow, instants, lasting, per, rounded, sentence, shareOf} from './panel.js';
 import {amount, figure, interval, place, span} from './words.js';
 
 /** Which one is higher, said only where the intervals do not overlap. */

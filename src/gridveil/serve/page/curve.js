@@ -1,7 +1,8 @@
 /** An area's consumption over time with its 95 % band; dragging on it, or Shift and arrow keys, marks a period. */
 
 import {chart, pointAt, readable} from './chart.js';
-import {ANSWER, csvButton, follow, instants, lasting, make, sentence} from './panel.js';
+import {make} from './dom.js';
+import {ANSWER, csvButton, follow, instants, lasting, sentence} from './panel.js';
 import {answerAt, covered, stepsPerPoint, summary} from './points.js';
 import {amount, instant, interval, place, span} from './words.js';
 

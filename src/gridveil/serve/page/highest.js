@@ -1,6 +1,7 @@
 /** The ten highest cells of a period, and whether their order is certain. */
 
-import {ANSWER, bar, barRange, csvButton, follow, instants, make, sentence} from './panel.js';
+import {make} from './dom.js';
+import {ANSWER, bar, barRange, csvButton, follow, instants, sentence} from './panel.js';
 import {amount, figure, span, zoneName} from './words.js';
 
 const COUNT = 10;

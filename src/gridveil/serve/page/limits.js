@@ -1,6 +1,7 @@
 /** Limits to type: an area by cells or coordinates, a period by the clock of the chosen zone. */
 
-import {make, sentence} from './panel.js';
+import {make} from './dom.js';
+import {sentence} from './panel.js';
 import {instant, number, zoneName} from './words.js';
 
 const SIDES = ['x-from', 'x-to', 'y-from', 'y-to'];

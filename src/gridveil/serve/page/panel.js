@@ -1,19 +1,8 @@
-/** What the panels share: making elements, asking the server when the state changes, names of places and rates. */
+/** What the panels share: asking the server when the state changes, names of places and rates. */
 
+import {make} from './dom.js';
 import {downloadCsv} from './save.js';
 import {duration, figure, instant, number} from './words.js';
-
-/** An element with attributes (on…: a listener) and children, which may be text. */
-export function make(tag, attributes = {}, ...children) {
-  const element = document.createElement(tag);
-  for (const [name, value] of Object.entries(attributes)) {
-    if (name.startsWith('on')) element.addEventListener(name.slice(2), value);
-    else if (value === true) element.setAttribute(name, '');
-    else if (value !== false && value != null) element.setAttribute(name, value);
-  }
-  element.append(...children.filter((child) => child != null && child !== ''));
-  return element;
-}
 
 /**
  * Ask when a question changes, and show the last one's answer; answers that come late are dropped.

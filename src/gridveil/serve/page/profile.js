@@ -1,7 +1,8 @@
 /** A typical day and a typical week of an area, by the clock on the wall. */
 
 import {chart, pointAt, readable} from './chart.js';
-import {ANSWER, brief, csvButton, follow, lasting, make, sentence} from './panel.js';
+import {make} from './dom.js';
+import {ANSWER, brief, csvButton, follow, lasting, sentence} from './panel.js';
 import {answerAt} from './points.js';
 import {amount, interval, place, zoneName} from './words.js';
 

@@ -132,9 +132,9 @@ def _draws(group: Stored, shape: Shape, hours: float) -> Draws:
         *(tuple(_dataset(group, f"behaviour_{name}", terms)[()].tolist()) for name in ("strength", "hours", "period"))
     )
     draws = Draws(
-        space[()].astype(np.float32),
+        space[()].astype(np.float32, copy=False),
         _dataset(group, "draw_region", tuple(cells))[()].astype(np.int64),
-        time[()].astype(np.float32),
+        time[()].astype(np.float32, copy=False),
         _dataset(group, "draw_size", (count,))[()].astype(np.float32),
         behaviour,
         hours,

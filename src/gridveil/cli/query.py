@@ -13,8 +13,8 @@ import typer
 from gridveil.errors import InputError, UsageError
 
 if TYPE_CHECKING:
-    from gridveil.cube import Grid
     from gridveil.release.area import Area
+    from gridveil.release.open import Release
 
 
 def run(
@@ -35,7 +35,7 @@ def run(
     from gridveil.release.wording import error_bars
 
     opened = open_release(release)
-    covered = _area(opened.grid, bbox, area)
+    covered = _area(opened, bbox, area)
     answer = opened.query(x=_range(x, "x"), y=_range(y, "y"), time=_period(time), area=covered)
     share = None if covered is None else covered.cells / opened.grid.cells
     if as_json:
@@ -53,9 +53,10 @@ def run(
     typer.echo(error_bars(corrected=corrected, about_the_truth=opened.about_the_truth))
 
 
-def _area(grid: Grid, bbox: str | None, file: Path | None) -> Area | None:
+def _area(release: Release, bbox: str | None, file: Path | None) -> Area | None:
     from gridveil.release.area import Area
 
+    grid = release.grid
     if bbox is not None and file is not None:
         msg = "give --bbox or --area, not both"
         raise UsageError(msg)

@@ -10,6 +10,9 @@ const HATCHED = 'hatched: the interval is wider than the value';
 /** How a number below the scale is written. */
 export const markText = (value, top) => `${Number(value.toPrecision(2))}${value === top ? ' kWh or more' : ''}`;
 
+/** The numbers that fit below a scale so many pixels wide. */
+export const marksIn = (top, width) => marks(top, 36 / width, (28 + 7.5 * markText(top, top).length) / width);
+
 /** "Average use of a cell per hour" */
 export const scaleName = (facts) => `Average use of a cell per ${duration(facts.axes.time.step_seconds)}`;
 
@@ -43,10 +46,12 @@ function mark(value, top) {
 export function legend(element, facts, dark) {
   const colours = palette(dark);
   const {top} = facts.scale;
+  const row = make('div', {class: 'marks'});
   element.replaceChildren(
     make('span', {}, scaleName(facts)),
     make('div', {class: 'hatched'}, swatch(colours[60]), make('span', {}, HATCHED)),
     bar(colours),
-    make('div', {class: 'marks'}, ...marks(top).map((value) => mark(value, top))),
+    row,
   );
+  row.append(...marksIn(top, row.clientWidth || 300).map((value) => mark(value, top)));
 }

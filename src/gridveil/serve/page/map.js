@@ -134,6 +134,7 @@ export function mount(element, store, api) {
   function measure() {
     const width = element.clientWidth;
     if (!width) return;
+    legend(document.getElementById('legend'), store.release, dark.matches);
     view.frame = frame(store.release, width, Math.max(240, Math.min(0.53 * innerHeight, 760)));
     layer();
     view.redraw();
@@ -161,18 +162,13 @@ export function mount(element, store, api) {
     element.classList.remove('waiting');
   }
 
-  const explain = () => legend(document.getElementById('legend'), store.release, dark.matches);
   store.subscribe((state, previous) => {
     if (String(state.time) !== String(previous.time)) show(state.time);
     view.redraw();
   });
-  dark.addEventListener('change', () => {
-    explain();
-    layer();
-  });
+  dark.addEventListener('change', measure);
   new ResizeObserver(measure).observe(element);
   addEventListener('resize', measure);
-  explain();
   measure();
   show(store.get().time);
 }

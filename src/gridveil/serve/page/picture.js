@@ -1,9 +1,9 @@
 /** What is shown as pictures that can stand alone: title, period, legend and epsilon are drawn in. */
 
-import {marks, palette, position} from './colour.js';
+import {palette, position} from './colour.js';
 import {make} from './dom.js';
 import {frame} from './frame.js';
-import {markText, scaleName} from './legend.js';
+import {markText, marksIn, scaleName} from './legend.js';
 import {scene, theme} from './map.js';
 import {FONT, paint} from './paint.js';
 import {place, span, zoneName} from './words.js';
@@ -52,7 +52,7 @@ function scale(ctx, facts, quiet, [x, y, width]) {
   ctx.textBaseline = 'top';
   ctx.textAlign = 'left';
   ctx.fillText(`${scaleName(facts)}; hatched: the 95 % interval is wider than the value`, x, y - 20, width);
-  for (const value of marks(top)) {
+  for (const value of marksIn(top, width)) {
     ctx.textAlign = value === top ? 'right' : value ? 'center' : 'left';
     ctx.fillText(markText(value, top), x + position(value, top) * width, y + 17);
   }

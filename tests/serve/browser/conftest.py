@@ -15,7 +15,16 @@ from typing import Any
 from urllib.error import URLError
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Request, Response, sync_playwright
+from playwright.sync_api import (
+    Browser,
+    BrowserContext,
+    ConsoleMessage,
+    Page,
+    Request,
+    Response,
+    expect,
+    sync_playwright,
+)
 from tests.serve.browser import chromium
 
 from gridveil.cube import Grid, Window
@@ -42,8 +51,13 @@ LONDON = Grid(-0.5, 51.395, -0.25, 51.5, nx=32, ny=32, crs="EPSG:4326")
 WEEK = Window(datetime(2013, 2, 4, tzinfo=UTC), timedelta(hours=1), 168)
 SMALL = Grid(0, 0, 800, 500, nx=8, ny=5)
 TWO_DAYS = Window(datetime(2013, 2, 4, tzinfo=UTC), timedelta(hours=1), 48)
-START_SECONDS = 30
-"""How long a server may take to answer, on a busy machine."""
+START_SECONDS = 60
+"""How long a server may take to answer, on a busy machine ..."""
+
+PATIENCE = 20_000
+"""... and the page, milliseconds."""
+
+expect.set_options(timeout=PATIENCE)
 
 
 @pytest.fixture(scope="session")
@@ -181,7 +195,7 @@ def new_page(browser: Browser, server_url: str, faults: list[str]) -> Iterator[O
             base_url=base_url,
             **({"viewport": {"width": 1280, "height": 860}, **STEADY} | settings),
         )
-        context.set_default_timeout(10_000)
+        context.set_default_timeout(PATIENCE)
         contexts.append(context)
         page = context.new_page()
         watch(page, faults, base_url)

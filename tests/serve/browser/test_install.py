@@ -136,12 +136,12 @@ def test_browser_tests_without_a_browser(tmp_path: Path, ci: str, workers: int, 
     root = SCRIPT.parents[3]
     one = f"{SCRIPT.parent}/test_journeys.py::test_the_page_opens"
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-n", str(workers), one],
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "xdist.plugin", "-n", str(workers), one],
         check=False,
         capture_output=True,
         text=True,
         cwd=root,
-        env=os.environ | {"PATH": str(tmp_path), "CI": ci, "NO_COLOR": "1"},
+        env=os.environ | {"PATH": str(tmp_path), "CI": ci, "NO_COLOR": "1", "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
     )
     assert outcome in done.stdout.splitlines()[-1]
     assert "passed" not in done.stdout.splitlines()[-1]

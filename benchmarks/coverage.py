@@ -34,7 +34,7 @@ from gridveil.mechanisms.bounded import release_with_private_bound
 from gridveil.mechanisms.registry import make
 from gridveil.privacy.budget import PureDP
 from gridveil.privacy.kernel import Kernel
-from gridveil.release.posterior import Draws
+from gridveil.release.error_bars.posterior import Draws
 from gridveil.release.prefix import box_sums, prefix_sums
 from gridveil.testing import SeededLaplace
 

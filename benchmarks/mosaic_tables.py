@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from gridveil.evaluate.scoring import Record
 from gridveil.evaluate.summary import method_of
-from gridveil.release.intervals import t_quantile
+from gridveil.release.error_bars.intervals import t_quantile
 
 OUTER = ("outer", "common")
 MOSAIC = ("mosaic", "auto")

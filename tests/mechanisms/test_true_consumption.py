@@ -18,7 +18,7 @@ from gridveil.mechanisms.true_consumption import about_the_truth
 from gridveil.privacy.bound import Bound
 from gridveil.privacy.budget import PureDP
 from gridveil.privacy.kernel import Kernel
-from gridveil.release.posterior import Draws
+from gridveil.release.error_bars.posterior import Draws
 from gridveil.testing import ArraySource, SeededLaplace
 
 START = datetime(2013, 2, 4, tzinfo=UTC)

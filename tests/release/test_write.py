@@ -85,7 +85,7 @@ def test_a_failure_leaves_nothing(
 
 def test_a_failure_in_the_middle_of_the_values_leaves_nothing(publish: Publish, tmp_path: Path) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("gridveil.release.error_model.Parts.cell_errors", lambda *_: 1 / 0)
+        patch.setattr("gridveil.release.error_bars.error_model.Parts.cell_errors", lambda *_: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             publish("parts")
     assert list(tmp_path.iterdir()) == []

@@ -18,9 +18,9 @@ from gridveil.mechanisms.bounded import release_with_private_bound
 from gridveil.privacy.budget import PureDP
 from gridveil.privacy.kernel import Kernel
 from gridveil.publication import Plan
-from gridveil.release.error_model import ErrorModel, Parts, Spread
-from gridveil.release.linear_noise import Factors
-from gridveil.release.posterior import Draws
+from gridveil.release.error_bars.error_model import ErrorModel, Parts, Spread
+from gridveil.release.error_bars.linear_noise import Factors
+from gridveil.release.error_bars.posterior import Draws
 from gridveil.release.prefix import box_sums, prefix_sums
 from gridveil.testing import SeededLaplace
 

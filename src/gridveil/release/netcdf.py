@@ -15,11 +15,11 @@ from gridveil.cube import Grid, Window
 from gridveil.errors import UsageError
 from gridveil.estimate import Estimate, Floats, LinearNoise, NoisyParts, Posterior, Replicates
 from gridveil.release import cf, wording
-from gridveil.release.error_model import WH_PER_KWH, ErrorModel, Parts, Shape, Spread
+from gridveil.release.error_bars.error_model import WH_PER_KWH, ErrorModel, Parts, Shape, Spread
+from gridveil.release.error_bars.linear_noise import Factors
+from gridveil.release.error_bars.posterior import Draws
 from gridveil.release.files import FORMAT, GROUP, Stored
 from gridveil.release.label import Label
-from gridveil.release.linear_noise import Factors
-from gridveil.release.posterior import Draws
 from gridveil.release.prefix import HELD_BYTES, prefix_sums
 
 Model = Parts | Spread | Factors | Draws

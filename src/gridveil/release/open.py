@@ -14,10 +14,10 @@ from gridveil.cube import Grid, Window
 from gridveil.errors import UsageError
 from gridveil.estimate import Floats
 from gridveil.release.area import Area, Range
-from gridveil.release.error_model import ErrorModel
+from gridveil.release.error_bars.error_model import ErrorModel
+from gridveil.release.error_bars.posterior import Draws
 from gridveil.release.files import LABEL, VALUES, load_label
 from gridveil.release.label import Label
-from gridveil.release.posterior import Draws
 from gridveil.release.prefix import StoredPrefix, box_sums
 from gridveil.release.read import Content, read_content, reading
 from gridveil.release.times import Instant, index_range, step_range

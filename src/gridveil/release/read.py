@@ -15,11 +15,11 @@ import numpy as np
 from gridveil.errors import InputError, UsageError
 from gridveil.estimate import Behaviour
 from gridveil.release import cf
-from gridveil.release.error_model import FEWEST_REPLICATES, ErrorModel, Parts, Shape, Spread
+from gridveil.release.error_bars.error_model import FEWEST_REPLICATES, ErrorModel, Parts, Shape, Spread
+from gridveil.release.error_bars.linear_noise import Factors
+from gridveil.release.error_bars.posterior import Draws
 from gridveil.release.files import FORMAT, GROUP, Stored
 from gridveil.release.label import Label
-from gridveil.release.linear_noise import Factors
-from gridveil.release.posterior import Draws
 
 MOST_CELLS = 2**34
 LARGEST_CHUNK = 2**26

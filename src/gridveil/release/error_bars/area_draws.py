@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gridveil.estimate import Behaviour, Floats, Ints
-from gridveil.release.area_errors import Bars
-from gridveil.release.behaviour import schedule_variances, variances
-from gridveil.release.likely import Likely, held
+from gridveil.release.error_bars.area_errors import Bars
+from gridveil.release.error_bars.behaviour import schedule_variances, variances
+from gridveil.release.error_bars.likely import Likely, held
 
 BATCH_NUMBERS = 2**20
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gridveil.estimate import Floats
-from gridveil.release.intervals import t_quantile
+from gridveil.release.error_bars.intervals import t_quantile
 from gridveil.release.prefix import box_sums
 
 Bars = tuple[Floats, Floats, Floats]  # standard error, lower and upper end of the 95 % interval

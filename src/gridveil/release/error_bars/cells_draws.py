@@ -28,10 +28,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gridveil.estimate import Floats, Ints
-from gridveil.release.area_errors import Bars
-from gridveil.release.intervals import NORMAL_QUANTILE
-from gridveil.release.likely import ENOUGH, LONELY, NOTHING, SURELY_THERE, Likely
-from gridveil.release.mixture import POINTS, TAIL
+from gridveil.release.error_bars.area_errors import Bars
+from gridveil.release.error_bars.intervals import NORMAL_QUANTILE
+from gridveil.release.error_bars.likely import ENOUGH, LONELY, NOTHING, SURELY_THERE, Likely
+from gridveil.release.error_bars.mixture import POINTS, TAIL
 
 Singles = NDArray[np.float32]
 

@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 
 from gridveil.errors import UsageError
 from gridveil.estimate import Floats, NoisyParts, Replicates
-from gridveil.release.area_errors import AreaErrors, Bars, SpreadArea, around
-from gridveil.release.area_parts import PartsArea
-from gridveil.release.cells_parts import noise_of_cells
-from gridveil.release.intervals import Weights, errors_of, t_quantile
+from gridveil.release.error_bars.area_errors import AreaErrors, Bars, SpreadArea, around
+from gridveil.release.error_bars.area_parts import PartsArea
+from gridveil.release.error_bars.cells_parts import noise_of_cells
+from gridveil.release.error_bars.intervals import Weights, errors_of, t_quantile
 from gridveil.release.prefix import box_sums, prefix_sums
 
 Number = TypeVar("Number", bound=np.number)

@@ -14,16 +14,15 @@ import pytest
 import xarray
 from numpy.typing import NDArray
 from scipy import stats
+from tests.release.conftest import GRID, WINDOW, make_label
 
 from gridveil.cube import Grid, Window
 from gridveil.errors import InputError, UsageError
 from gridveil.estimate import Estimate, Floats, LinearNoise, NoisyParts
-from gridveil.release.error_model import Parts
-from gridveil.release.linear_noise import Factors
+from gridveil.release.error_bars.error_model import Parts
+from gridveil.release.error_bars.linear_noise import Factors
 from gridveil.release.open import Release, open_release
 from gridveil.release.write import write_release
-
-from .conftest import GRID, WINDOW, make_label
 
 SHAPE = (GRID.nx, GRID.ny, WINDOW.steps)
 STORED = SHAPE[::-1]
@@ -192,8 +191,8 @@ def test_a_range_in_which_noise_cancels_has_none(tmp_path: Path) -> None:
 def test_batches_do_not_mix_queries_up(monkeypatch: pytest.MonkeyPatch) -> None:
     factors, ranges = Factors.of(MODELS["all"], STORED), random_ranges(200)
     whole = factors.errors_of(ranges)
-    monkeypatch.setattr("gridveil.release.linear_noise.BATCH_NUMBERS", 500)
-    monkeypatch.setattr("gridveil.release.heavy.TOGETHER", 3)
+    monkeypatch.setattr("gridveil.release.error_bars.linear_noise.BATCH_NUMBERS", 500)
+    monkeypatch.setattr("gridveil.release.error_bars.heavy.TOGETHER", 3)
     np.testing.assert_allclose(factors.errors_of(ranges), whole, rtol=1e-9)
 
 

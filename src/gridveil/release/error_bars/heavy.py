@@ -8,7 +8,7 @@ from collections.abc import Callable
 import numpy as np
 
 from gridveil.estimate import Floats, Ints
-from gridveil.release.intervals import EXPANDED_KURTOSIS, NORMAL_QUANTILE, exact_widths, expansion
+from gridveil.release.error_bars.intervals import EXPANDED_KURTOSIS, NORMAL_QUANTILE, exact_widths, expansion
 
 TOGETHER = 128
 

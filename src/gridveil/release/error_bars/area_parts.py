@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gridveil.estimate import Floats, Ints
-from gridveil.release.area_errors import SymmetricArea, covered
-from gridveil.release.heavy import HEAVY, widths_of_sums
-from gridveil.release.schedule import Schedule, places
+from gridveil.release.error_bars.area_errors import SymmetricArea, covered
+from gridveil.release.error_bars.heavy import HEAVY, widths_of_sums
+from gridveil.release.error_bars.schedule import Schedule, places
 
 Number = TypeVar("Number", bound=np.number)
 Noise = tuple[Floats, Callable[[Ints], tuple[Ints, Floats]]]  # what `widths_of_sums` takes

@@ -18,12 +18,12 @@ from numpy.typing import NDArray
 
 from gridveil.errors import UsageError
 from gridveil.estimate import Behaviour, Floats, Ints, Posterior
-from gridveil.release.area_draws import DrawsArea
-from gridveil.release.area_errors import Bars, covered
-from gridveil.release.behaviour import half_variances, variances
-from gridveil.release.cells_draws import CellBlock, blocks_of
-from gridveil.release.error_model import FEWEST_REPLICATES, WH_PER_KWH, Shape
-from gridveil.release.likely import NOTHING, Likely, held
+from gridveil.release.error_bars.area_draws import DrawsArea
+from gridveil.release.error_bars.area_errors import Bars, covered
+from gridveil.release.error_bars.behaviour import half_variances, variances
+from gridveil.release.error_bars.cells_draws import CellBlock, blocks_of
+from gridveil.release.error_bars.error_model import FEWEST_REPLICATES, WH_PER_KWH, Shape
+from gridveil.release.error_bars.likely import NOTHING, Likely, held
 from gridveil.release.prefix import prefix_sums
 
 Stored32 = NDArray[np.float32]
@@ -174,7 +174,7 @@ class Draws:
         """Prefix sums of profiles (edge, region, draw)."""
         count, regions, steps = self.time.shape
         sums = np.zeros((steps + 1, regions, count))
-        np.cumsum(self.time.transpose(2, 1, 0), axis=0, out=sums[1:])
+        sums[1:] = np.cumsum(self.time, axis=2, dtype=np.float64).transpose(2, 1, 0)
         return sums
 
     def _time_of(self, periods: NDArray[np.int64]) -> Floats:

@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 
 from gridveil.errors import UsageError
 from gridveil.estimate import Floats, LinearNoise
-from gridveil.release.area_errors import Bars, around
-from gridveil.release.area_factors import FactorsArea
-from gridveil.release.error_model import WH_PER_KWH, Shape, Symmetric
-from gridveil.release.heavy import normalised, quick_widths, widths_of_products
+from gridveil.release.error_bars.area_errors import Bars, around
+from gridveil.release.error_bars.area_factors import FactorsArea
+from gridveil.release.error_bars.error_model import WH_PER_KWH, Shape, Symmetric
+from gridveil.release.error_bars.heavy import normalised, quick_widths, widths_of_products
 from gridveil.release.prefix import box_sums, prefix_sums
 
 BATCH_NUMBERS = 2**19

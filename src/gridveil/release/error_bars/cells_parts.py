@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gridveil.estimate import Floats
-from gridveil.release.area_parts import SLAB_NUMBERS, SLAB_STEPS, summed
-from gridveil.release.heavy import quick_widths
+from gridveil.release.error_bars.area_parts import SLAB_NUMBERS, SLAB_STEPS, summed
+from gridveil.release.error_bars.heavy import quick_widths
 
 Number = TypeVar("Number", bound=np.number)
 Labels = NDArray[np.int32]

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gridveil.estimate import Floats
-from gridveil.release.area_errors import SymmetricArea
-from gridveil.release.heavy import HEAVY, normalised, widths_of_products
+from gridveil.release.error_bars.area_errors import SymmetricArea
+from gridveil.release.error_bars.heavy import HEAVY, normalised, widths_of_products
 from gridveil.release.prefix import box_sums, prefix_sums
 
 BATCH_NUMBERS = 2**19

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gridveil.estimate import Floats
-from gridveil.release.area_errors import Bars
-from gridveil.release.mixture import ends, points, scores
+from gridveil.release.error_bars.area_errors import Bars
+from gridveil.release.error_bars.mixture import ends, points, scores
 
 NOTHING = 1e-3  # kWh; prefix sums of nothing are not exactly 0
 LONELY = 1.3  # a household strays further, relative to its use, the less it uses; Behaviour is of the average kWh

@@ -66,7 +66,7 @@ class Release:
         self._values = content.values
         self._prefix = StoredPrefix(content.prefix)
         self._errors: ErrorModel = content.errors
-        self._path = Path(content.values.file.filename)
+        self.path = Path(content.values.file.filename)  # of the values
 
     @property
     def about_the_truth(self) -> bool:
@@ -75,7 +75,7 @@ class Release:
 
     def values(self) -> NDArray[np.float32]:
         """Return all values, kWh, axes (x, y, t)."""
-        with reading(self._path):
+        with reading(self.path):
             values: NDArray[np.float32] = self._values[()].transpose(2, 1, 0)
         return values
 
@@ -104,7 +104,7 @@ class Release:
         """Return the consumption of an area over many periods, with error bars; rows are first step and end."""
         table = self._checked_periods(periods)
         weights = self._checked_weights(area)
-        with reading(self._path):
+        with reading(self.path):
             edges, places = np.unique(table, return_inverse=True)
             sums = self._prefix.weighted(weights, edges)[places.reshape(table.shape)]
             value = sums[:, 1] - sums[:, 0]
@@ -117,7 +117,7 @@ class Release:
         """
         table = self._checked_schedules(schedules)
         weights = self._checked_weights(area)
-        with reading(self._path):
+        with reading(self.path):
             # By parts, as in space: a schedule's sum needs only the edges at which it changes.
             changes = -np.diff(table, axis=1, prepend=0.0, append=0.0)
             edges = np.flatnonzero(changes.any(axis=0))
@@ -127,7 +127,7 @@ class Release:
     def cells(self, start: int, stop: int) -> Cells:
         """Return the consumption of every cell over the steps from `start` to before `stop`, with error bars."""
         start, stop = index_range("time", (start, stop), self.window.steps)
-        with reading(self._path):
+        with reading(self.path):
             if stop == start + 1:
                 value = self._values[start].astype(np.float64)
             else:
@@ -141,13 +141,13 @@ class Release:
     def values_of(self, ranges: ArrayLike) -> Floats:
         """Return the consumption of many ranges, kWh; columns are x0, x1, y0, y1, t0, t1."""
         corners = self._checked(ranges)[:, [4, 5, 2, 3, 0, 1]]
-        with reading(self._path):
+        with reading(self.path):
             return box_sums(self._prefix, corners)
 
     def answers_of(self, ranges: ArrayLike) -> Answers:
         """Return the consumption of many ranges with error bars; columns as in `values_of`."""
         value = self.values_of(ranges)
-        with reading(self._path):
+        with reading(self.path):
             return _answers(value, *self._errors.bars(self._checked(ranges), value))
 
     def _checked(self, ranges: ArrayLike) -> NDArray[np.int64]:

@@ -25,7 +25,7 @@ class Served:
     @property
     def values(self) -> Path:
         """The file of values."""
-        return self.release._path  # noqa: SLF001 - set by open_release, and nowhere else to be had
+        return self.release.path
 
     @cached_property
     def fingerprint(self) -> str:

@@ -49,6 +49,14 @@ def main() -> None:
         # Package data: the sample of London households.
         data = "from gridveil.evaluate.lcl import load_lcl; assert load_lcl().readings.shape[1] == 220"
         subprocess.run([PYTHON, "-c", data], check=True, env=environment, cwd=work)
+        # Package data: the page of the map.
+        page = (
+            "from pathlib import Path; from fastapi.testclient import TestClient; "
+            "from gridveil.serve.app import create_app; from gridveil.serve.served import open_all; "
+            "client = TestClient(create_app(open_all([Path('demo/release-mosaic')])), 'http://localhost'); "
+            "assert all(client.get(f'/{name}').status_code == 200 for name in ('', 'page/main.js', 'api/releases'))"
+        )
+        subprocess.run([PYTHON, "-W", "ignore", "-c", page], check=True, env=environment, cwd=work)
         if not (work / "demo" / "report.html").stat().st_size:
             sys.exit("the demo wrote no report")
     print("wheel: 1 passed, 0 failed")  # noqa: T201  # the closing line

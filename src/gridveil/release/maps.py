@@ -17,10 +17,10 @@ def values_at(release: Release, schedules: Sequence[Floats]) -> Floats:
     By parts, so that only the edges at which a weight changes are read: all mornings of a year are 730 maps.
     """
     planes = np.zeros((len(schedules), release.grid.ny + 1, release.grid.nx + 1))
-    prefix, path = release._prefix, release._path  # noqa: SLF001 -- the same room: prefix sums are not for others
+    prefix = release._prefix  # noqa: SLF001 -- the same room: prefix sums are not for others
     if len(schedules):
         changes = -np.diff(np.asarray(schedules), axis=1, prepend=0.0, append=0.0)
-        with reading(path):
+        with reading(release.path):
             for edge in np.flatnonzero(changes.any(axis=0)).tolist():
                 planes += changes[:, edge, None, None] * prefix.plane(edge)
     return np.diff(np.diff(planes, axis=1), axis=2)

@@ -64,7 +64,7 @@ def test_a_release_says_everything_but_its_values(client: TestClient, town: Rele
     told = get(client, "town")
     assert told["axes"]["x"] == {"start": -0.5, "end": -0.1, "size": 8, "unit": "degree"}
     assert told["axes"]["time"]["end"] == "2013-02-05T06:00:00Z"
-    assert told["lonlat"] == [[-0.5, 51.25], [-0.1, 51.25], [-0.1, 51.5], [-0.5, 51.5]]
+    assert told["lonlat"] == [[[-0.5, 51.25], [-0.1, 51.25]], [[-0.5, 51.5], [-0.1, 51.5]]]
     _, _, width = Geod(ellps="WGS84").inv(-0.325, 51.375, -0.275, 51.375)
     assert told["cell_metres"] == pytest.approx([width, 5562], rel=1e-3)
     same(told["total"], [[0, 8, 0, 5, 0, 30]], town)

@@ -515,5 +515,5 @@ def test_a_wide_grid_has_its_cell_in_metres(tmp_path: Path) -> None:
     with TestClient(create_app({"metres": open_release(folder)}), base_url=BASE) as client:
         told = client.get("/api/releases/metres").json()
     assert told["cell_metres"] == pytest.approx([1000, 1000], rel=1e-3)
-    assert told["lonlat"][0] == pytest.approx([-0.128, 51.504], abs=0.01)
+    assert told["lonlat"][0][0] == pytest.approx([-0.128, 51.504], abs=0.01)
     assert told["axes"]["x"]["unit"] == "metre"

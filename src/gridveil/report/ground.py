@@ -8,6 +8,7 @@ import numpy as np
 
 from gridveil.cube import Grid
 from gridveil.release.export.places import to_lonlat
+from gridveil.release.ground import cell_size
 
 MOST_OF_MAP = 0.4
 KILOMETRE = 1000
@@ -42,18 +43,7 @@ class Ground:
 
 def ground_of(grid: Grid) -> Ground:
     """Return the size of the cell in the middle of a grid."""
-    if grid.crs == "local":
-        return Ground(grid, grid.cell_width, grid.cell_height)
-    from pyproj import Geod
-
-    x, y = (grid.x0 + grid.x1) / 2, (grid.y0 + grid.y1) / 2
-    half = np.array([grid.cell_width, grid.cell_height]) / 2
-    lon, lat = to_lonlat(
-        grid.crs, np.array([x - half[0], x + half[0], x, x]), np.array([y, y, y - half[1], y + half[1]])
-    )
-    geod = Geod(ellps="WGS84")
-    width, height = (float(geod.inv(lon[i], lat[i], lon[i + 1], lat[i + 1])[2]) for i in (0, 2))
-    return Ground(grid, width, height)
+    return Ground(grid, *cell_size(grid))
 
 
 def limits_in_words(grid: Grid) -> str:

@@ -10,8 +10,11 @@ from typing import Any
 import numpy as np
 
 from gridveil.cube import Grid, Window
+from gridveil.errors import InputError
 from gridveil.release import wording
 from gridveil.release.cite import cite
+from gridveil.release.export.places import DECIMALS
+from gridveil.release.ground import cell_size, lattice
 from gridveil.release.label import Label, describe, warnings
 from gridveil.release.open import Release
 from gridveil.serve.cache import Cache
@@ -116,23 +119,15 @@ def _unit(grid: Grid) -> str:
     return str(CRS.from_user_input(grid.crs).axis_info[0].unit_name)
 
 
-def _on_earth(grid: Grid) -> tuple[list[list[float]] | None, list[float] | None]:
-    """Return the corners in longitude and latitude, and the size of the cell in the middle in metres."""
+def _on_earth(grid: Grid) -> tuple[list[list[list[float]]] | None, list[float] | None]:
+    """Return a lattice of longitudes and latitudes, and the size of the cell in the middle in metres."""
     if grid.crs == "local":
         return None, None
-    from pyproj import Geod, Transformer
-
-    transform = Transformer.from_crs(grid.crs, "EPSG:4326", always_xy=True).transform
-    corners = [(grid.x0, grid.y0), (grid.x1, grid.y0), (grid.x1, grid.y1), (grid.x0, grid.y1)]
-    x, y = (grid.x0 + grid.x1) / 2, (grid.y0 + grid.y1) / 2
-    half_width, half_height = grid.cell_width / 2, grid.cell_height / 2
-    geod = Geod(ellps="WGS84")
-    sides = (((x - half_width, y), (x + half_width, y)), ((x, y - half_height), (x, y + half_height)))
-    metres = [geod.inv(*transform(*start), *transform(*end))[2] for start, end in sides]
-    places = [list(transform(*corner)) for corner in corners]
-    if not np.isfinite([*np.ravel(places), *metres]).all():
+    try:
+        places, metres = lattice(grid), cell_size(grid)
+    except InputError:
         return None, None
-    return places, metres
+    return np.round(places, DECIMALS).tolist(), list(metres)
 
 
 def _scale(release: Release) -> dict[str, float]:

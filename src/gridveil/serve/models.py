@@ -222,7 +222,10 @@ class FactsModel(BaseModel):
     units: str
     axes: Axes
     crs: str
-    lonlat: list[Pair] | None = Field(description="Longitude and latitude of the corners SW, SE, NE, NW")
+    lonlat: list[list[Pair]] | None = Field(
+        description="Longitude and latitude of points spread evenly over the map, edges included: rows from the south, "
+        "points from the west; between them in proportion (bilinear). null without a coordinate system"
+    )
     cell_metres: Pair | None = Field(description="Width and height of the cell in the middle")
     scale: Scale
     total: AnswerModel

@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from collections import Counter
+from collections.abc import Iterator
 from io import BytesIO
+from typing import Any
 
 import numpy as np
+import pytest
 from PIL import Image
 from playwright.sync_api import Page, Request, Route, expect
-from tests.serve.browser.conftest import Open
+from pyproj import Transformer
+from tests.serve.browser.conftest import TWO_DAYS, Open, publish, serving
 from tests.serve.browser.hands import Sheet, expect_answer, expect_state, numbers, polygon_answer, settle, state
 
-from gridveil.release.open import Release
+from gridveil.cube import Grid
+from gridveil.release.open import Release, open_release
 
 LIVE = "#map [aria-live]"
+BRITISH = Grid(450_000, 130_000, 550_000, 230_000, nx=20, ny=20, crs="EPSG:27700")
 
 
 def pixels(page: Page) -> np.ndarray:
@@ -60,9 +67,9 @@ def test_a_cell_is_read_aloud_with_its_interval(new_page: Open, town: Release) -
     value, ninety_five, low, high, *_ = said
     assert ninety_five == 95
     for shown, wanted in ((value, answer.value), (low, answer.low), (high, answer.high)):
-        assert abs(shown - wanted) <= max(0.51, 1e-5 * abs(wanted))
+        assert abs(shown - wanted) <= 0.051 * (answer.high - answer.low)
     tip = page.locator(".tip").inner_text()
-    assert "95 % interval" in tip
+    assert "95\N{NO-BREAK SPACE}% interval" in tip
     assert "per hour on average" in tip
 
 
@@ -217,3 +224,118 @@ def test_the_label_says_what_is_promised_and_what_is_not(page: Page, town: Relea
     page.get_by_role("button", name="Close", exact=True).click()
     expect(label).to_be_hidden()
     expect(page.locator("#how-private")).to_be_focused()
+
+
+# A projected grid, and the user's own borders
+
+
+@pytest.fixture(scope="module")
+def british(executable: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Release]]:
+    """A release on the British national grid, 100 km wide, and where it is served."""
+    del executable
+    folder = tmp_path_factory.mktemp("british") / "british"
+    publish(folder, BRITISH, TWO_DAYS, title="South-east England")
+    with serving(folder) as (url, _):
+        yield url, open_release(folder)
+
+
+def degrees(corners: list[tuple[float, float]]) -> list[list[float]]:
+    """Return corners given in cells as longitude and latitude, by PROJ, to what a link keeps (0.1 m); closed."""
+    x, y = np.array([*corners, corners[0]]).T
+    place = Transformer.from_crs("EPSG:27700", "EPSG:4326", always_xy=True).transform
+    lon, lat = place(BRITISH.x0 + x * BRITISH.cell_width, BRITISH.y0 + y * BRITISH.cell_height)
+    return np.stack([lon, lat], axis=1).round(6).tolist()
+
+
+def lay(page: Page, geometry: dict[str, Any]) -> None:
+    """Lay a file over the map."""
+    page.locator("#own-file").set_input_files(
+        {"name": "own.geojson", "mimeType": "application/geo+json", "buffer": json.dumps(geometry).encode()}
+    )
+    expect(page.locator("#overlay li")).to_contain_text("own.geojson")
+    page.wait_for_timeout(100)
+
+
+def test_a_border_in_degrees_falls_on_its_cells_of_a_projected_grid(
+    new_page: Open, british: tuple[str, Release]
+) -> None:
+    url, release = british
+    page = new_page(base_url=url, viewport={"width": 1600, "height": 1300})
+    settle(page)
+    before = pixels(page)
+    square = degrees([(4, 3), (16, 3), (16, 15), (4, 15)])
+    lay(page, {"type": "Polygon", "coordinates": [square]})
+    sheet, after = Sheet.of(page), pixels(page)
+    drawn = np.abs(after - before).max(-1) > 20
+    for x, y in ((10, 3), (10, 15), (4, 9), (16, 9), (4.2, 3), (16, 14.8)):  # the sides, up to their ends
+        column, row = (round(at) for at in sheet.at(x, y))
+        assert drawn[row - 2 : row + 3, column - 2 : column + 3].any(), (x, y)
+    for x, y in ((10, 2.5), (10, 3.5), (3.5, 9), (4.5, 9), (16.5, 9), (10, 15.5)):  # and not beside them
+        column, row = (round(at) for at in sheet.at(x, y))
+        assert not drawn[row - 2 : row + 3, column - 2 : column + 3].any(), (x, y)
+    page.mouse.click(*sheet.at(10, 9))
+    page.wait_for_function("() => location.hash.includes('area=')")
+    expect_answer(page, release.query(area={"type": "Polygon", "coordinates": [square]}))
+    cells = numbers(page.locator("#answer .quiet").first.inner_text())[0]
+    assert cells == pytest.approx(12 * 12, abs=1)
+
+
+def test_a_polygon_drawn_on_a_projected_grid_is_the_one_asked_about(
+    new_page: Open, british: tuple[str, Release]
+) -> None:
+    url, release = british
+    page = new_page(base_url=url)
+    settle(page)
+    page.get_by_role("button", name="Polygon").click()
+    sheet = Sheet.of(page)
+    corners = [(2.0, 2.0), (17.0, 4.0), (9.0, 16.0)]
+    for corner in corners:
+        page.mouse.click(*sheet.at(*corner))
+    page.keyboard.press("Enter")
+    page.wait_for_function("() => location.hash.includes('area=')")
+    asked = [[float(each) for each in corner.split(",")] for corner in state(page)["area"].split(";")]
+    assert np.array(asked) == pytest.approx(np.array(degrees(corners)[:3]), abs=0.004)  # a pixel is 200 m
+    expect_answer(page, release.query(area={"type": "Polygon", "coordinates": [[*asked, asked[0]]]}))
+
+
+HOLED = [[[500, 500], [6500, 500], [6500, 6500], [500, 6500]], [[2000, 2000], [5000, 2000], [5000, 5100], [2000, 5100]]]
+ISLAND = [[[7000, 7000], [7900, 7000], [7900, 7900], [7000, 7900]]]
+
+
+def closed(rings: list[list[list[int]]]) -> list[list[list[int]]]:
+    return [[*ring, ring[0]] for ring in rings]
+
+
+def test_holes_and_islands_of_a_border_count(page: Page, town: Release) -> None:
+    settle(page)
+    geometry = {"type": "MultiPolygon", "coordinates": [closed(HOLED), closed(ISLAND)]}
+    lay(page, {"type": "Feature", "properties": {}, "geometry": geometry})
+    sheet = Sheet.of(page)
+    page.mouse.click(*sheet.at(4, 4))
+    page.wait_for_function("() => location.hash.includes('area=')")
+    whole, hole, island = (
+        town.query(area={"type": "Polygon", "coordinates": closed([ring])}) for ring in (*HOLED, *ISLAND)
+    )
+    wanted = town.query(area=geometry)
+    assert wanted.value == pytest.approx(whole.value - hole.value + island.value)
+    expect_answer(page, wanted)
+    expect(page.locator("#answer")).to_contain_text("2 polygons with 12 corners, less a hole")
+    page.reload()
+    settle(page)
+    expect_answer(page, wanted)
+    lay(page, geometry)
+    page.mouse.click(*Sheet.of(page).at(14.5, 14.5))  # in the hole there is only the cell
+    expect_state(page, area="14:15,14:15")
+
+
+def test_a_border_with_too_many_corners_is_drawn_and_says_why_it_is_not_asked(page: Page) -> None:
+    settle(page)
+    angle = np.linspace(0, 2 * np.pi, 6001)[:-1]
+    ring = np.stack([4000 + 3000 * np.cos(angle), 4000 + 3000 * np.sin(angle)], axis=1).tolist()
+    lay(page, {"type": "Polygon", "coordinates": [[*ring, ring[0]]]})
+    expect(page.locator("#overlay")).to_contain_text("Those with more than 5,000 corners are only drawn.")
+    page.mouse.click(*Sheet.of(page).at(16.5, 16.5))
+    said = "This border has 6,000 corners and is only drawn: up to 5,000 can be asked about."
+    expect(page.locator("#where-hint")).to_contain_text(said)
+    expect(page.locator(LIVE)).to_contain_text(said)
+    assert "area" not in state(page)

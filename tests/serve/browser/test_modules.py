@@ -9,8 +9,13 @@ from typing import Any
 import numpy as np
 import pytest
 from playwright.sync_api import Browser, Page
+from pyproj import Geod, Transformer
+
+from gridveil.cube import Grid
+from gridveil.release.ground import lattice
 
 Call = Callable[..., Any]
+RING, HOLE = [[0, 0], [8, 0], [8, 8], [0, 8]], [[1, 1], [2, 1], [2, 2]]
 FACTS: dict[str, Any] = {
     "id": "town",
     "axes": {
@@ -21,7 +26,9 @@ FACTS: dict[str, Any] = {
     "lonlat": None,
     "cell_metres": None,
 }
-SKEWED = FACTS | {"lonlat": [[-0.52, 51.39], [-0.24, 51.4], [-0.25, 51.52], [-0.5, 51.5]]}
+SKEWED = FACTS | {"lonlat": [[[-0.52, 51.39], [-0.24, 51.4]], [[-0.5, 51.5], [-0.25, 51.52]]]}
+BRITISH = Grid(450_000, 130_000, 550_000, 230_000, nx=32, ny=16, crs="EPSG:27700")
+BENT = FACTS | {"lonlat": lattice(BRITISH).round(7).tolist()}
 
 
 @pytest.fixture(scope="module")
@@ -56,8 +63,8 @@ def call(page: Page) -> Call:
         {},
         {"time": [19, 20], "period": [0, 24], "tab": "highest", "zone": "Europe/London"},
         {"area": {"x": [0, 10], "y": [3, 4]}},
-        {"area": {"polygon": [[1.5, -2], [3, 4.25], [5000.125, 0]]}, "tab": "compare"},
-        {"other": {"area": None, "period": [24, 48]}},
+        {"area": {"polygons": [[[[1.5, -2], [3, 4.25], [5000.125, 0]]]]}, "tab": "compare"},
+        {"area": {"polygons": [[RING, HOLE, HOLE], [RING]]}, "other": {"area": {"polygons": [[HOLE]]}, "period": None}},
         {"other": {"area": {"x": [1, 2], "y": [3, 4]}, "period": None}, "area": {"x": [0, 1], "y": [0, 1]}},
         {"other": {"area": None, "period": None}, "zone": "America/New_York"},
     ],
@@ -71,6 +78,13 @@ def test_a_view_survives_its_url(call: Call, view: dict[str, Any]) -> None:
 def test_a_url_is_short_and_readable(call: Call) -> None:
     view = {"release": "town", "time": [0, 24], "area": {"x": [0, 10], "y": [3, 4]}, "tab": "curve", "zone": "UTC"}
     assert call("state", "toHash", view) == "#release=town&time=0:24&area=0:10,3:4"
+    holed = call("state", "toHash", view | {"area": {"polygons": [[RING, HOLE], [HOLE]]}})
+    assert holed == "#release=town&time=0:24&area=0,0;8,0;8,8;0,8~1,1;2,1;2,2!1,1;2,1;2,2"
+
+
+def test_links_of_one_ring_still_work(call: Call) -> None:
+    read = call("state", "fromHash", "#release=town&area=0,0;8,0;8,8;0,8")
+    assert read["area"] == {"polygons": [[RING]]}
 
 
 @pytest.mark.parametrize(
@@ -83,6 +97,8 @@ def test_a_url_is_short_and_readable(call: Call) -> None:
         "#area=1e999,0;2,2;3,3&time=1e3:2e3",
         "#area=" + "1,1;" * 5000,
         "#area=1,2;NaN,3;Infinity,4",
+        "#area=0,0;8,0;8,8~1,1;2,1!~!",
+        "#area=" + "~".join(["0,0;8,0;8,8"] * 1700),
         "#__proto__=1&constructor=2&time=%",
         "#" + "&" * 10000,
     ],
@@ -96,20 +112,20 @@ def test_what_makes_no_sense_in_a_url_is_left_out(call: Call, hostile: str) -> N
 
 
 def test_a_view_is_fitted_to_its_release(call: Call) -> None:
-    polygon = [[0.123456789, 1], [2, 3], [4, 5]]
+    polygons = [[[[0.123456789, 1], [2, 3], [4, 5]]]]
     view = {
         "release": "another",
         "time": [100, 500],
         "period": [120, 130],
         "area": {"x": [20, 90], "y": [0, 99]},
-        "other": {"area": {"polygon": polygon}, "period": [3, 999]},
+        "other": {"area": {"polygons": polygons}, "period": [3, 999]},
     }
     fitted = call("state", "fit", view, FACTS)
     assert fitted["release"] == "town"
     assert fitted["time"] == [100, 120]
     assert fitted["period"] is None
     assert fitted["area"] == {"x": [20, 32], "y": [0, 16]}
-    assert fitted["other"] == {"area": {"polygon": [[0.123, 1], [2, 3], [4, 5]]}, "period": [3, 120]}
+    assert fitted["other"] == {"area": {"polygons": [[[[0.123, 1], [2, 3], [4, 5]]]]}, "period": [3, 120]}
     assert call("state", "fit", {"time": None}, FACTS)["time"] == [0, 120]
 
 
@@ -192,12 +208,16 @@ def test_a_slice_is_coloured_north_up_and_hatched_where_the_interval_is_wider(pa
 @pytest.mark.parametrize(
     ("answer", "words"),
     [
-        ((1345.678, 1210.4, 1479.6), ["1,346", "1,210", "1,480", "kWh"]),
-        ((0.1234, 0.0512, 0.2088), ["0.123", "0.051", "0.209", "kWh"]),
+        ((1345.678, 1210.4, 1479.6), ["1,350", "1,210", "1,480", "kWh"]),
+        ((53269, 50001, 56725), ["53,300", "50,000", "56,700", "kWh"]),
+        ((0.1234, 0.0512, 0.2088), ["0.12", "0.05", "0.21", "kWh"]),
+        ((12, -4000, 4100), ["0", "−4,000", "4,100", "kWh"]),  # noqa: RUF001
+        ((5.00001, 5, 5.00002), ["5.0000", "5.0000", "5.0000", "kWh"]),
         ((-3.2, -40, 33.6), ["−3", "−40", "34", "kWh"]),  # noqa: RUF001  # a true minus sign
         ((-0.0001, -20, 20), ["0", "−20", "20", "kWh"]),  # noqa: RUF001
-        ((298018.8, 292344.2, 305453.7), ["298.0", "292.3", "305.5", "MWh"]),
-        ((4.2e9, 4.1e9, 4.3e9), ["4,200.0", "4,100.0", "4,300.0", "GWh"]),
+        ((298018.8, 292344.2, 305453.7), ["298", "292", "305", "MWh"]),
+        ((298018.8, 298012.2, 298029.7), ["298.019", "298.012", "298.030", "MWh"]),
+        ((4.2e9, 4.1e9, 4.3e9), ["4,200", "4,100", "4,300", "GWh"]),
         ((7, 7, 7), ["7.00", "7.00", "7.00", "kWh"]),
     ],
 )
@@ -207,7 +227,29 @@ def test_numbers_are_in_one_unit_and_no_finer_than_they_are_known(
     given = dict(zip(("value", "low", "high"), answer, strict=True))
     said = call("words", "figure", given)
     assert [said[name] for name in ("value", "low", "high", "unit")] == words
-    assert call("words", "interval", given) == f"95 % interval: {words[1]} to {words[2]} {words[3]}"
+    assert call("words", "interval", given) == f"95\N{NO-BREAK SPACE}% interval: {words[1]} to {words[2]} {words[3]}"
+
+
+def test_rounding_keeps_a_value_between_its_ends_and_all_three_in_the_same_steps(page: Page) -> None:
+    rng = np.random.default_rng(8)
+    middle = rng.normal(0, 1, 500) * 10 ** rng.uniform(-1, 9, 500)
+    low, high = middle - 10 ** rng.uniform(-2, 9, 500), middle + 10 ** rng.uniform(-2, 9, 500)
+    given = np.stack([middle, low, high], axis=1)
+    told = page.evaluate(
+        "async (rows) => { const {figure} = await import('/page/words.js');"
+        " return rows.map(([value, low, high]) => figure({value, low, high}))"
+        ".map(({value, low, high, unit}) => [value, low, high, unit]); }",
+        given.tolist(),
+    )
+    units = {"kWh": 1, "MWh": 1000, "GWh": 1e6}
+    for row, (*texts, unit) in zip(given, told, strict=True):
+        shown = np.array([float(text.replace(",", "").replace("\N{MINUS SIGN}", "-")) for text in texts]) * units[unit]
+        width = row[2] - row[1]
+        step = 10 ** np.floor(np.log10(width) - 1)
+        assert shown[1] <= shown[0] <= shown[2]
+        assert np.abs(shown - row).max() <= 0.501 * step
+        assert shown / step == pytest.approx(np.round(shown / step), abs=1e-6 * max(1, abs(shown).max() / step / 1e3))
+        assert width / step > 9.999
 
 
 @pytest.mark.parametrize(
@@ -238,13 +280,16 @@ def test_places_in_words(call: Call) -> None:
     assert call("words", "place", None) == "the whole map"
     assert call("words", "place", {"x": [3, 4], "y": [5, 6]}) == "cell x 3, y 5"
     assert call("words", "place", {"x": [3, 10], "y": [5, 6]}) == "cells x 3 to 9, y 5"
-    assert call("words", "place", {"polygon": [[0, 0], [1, 0], [1, 1]]}) == "a polygon with 3 corners"
+    assert call("words", "place", {"polygons": [[HOLE]]}) == "a polygon with 3 corners"
+    assert call("words", "place", {"polygons": [[RING, HOLE]]}) == "a polygon with 7 corners, less a hole"
+    several = {"polygons": [[RING, HOLE], [RING, HOLE], [RING]]}
+    assert call("words", "place", several) == "3 polygons with 18 corners, less 2 holes"
 
 
 # Where things are
 
 
-@pytest.mark.parametrize("facts", [FACTS, SKEWED])
+@pytest.mark.parametrize("facts", [FACTS, SKEWED, BENT])
 @pytest.mark.parametrize("cell", [(0, 0), (32, 16), (7.25, 11.5), (-4, 20)])
 def test_cells_and_coordinates_lead_back_to_each_other(
     call: Call, facts: dict[str, Any], cell: tuple[float, float]
@@ -254,9 +299,63 @@ def test_cells_and_coordinates_lead_back_to_each_other(
 
 
 def test_corners_are_where_the_release_says(call: Call) -> None:
-    for cell, corner in zip([(0, 0), (32, 0), (32, 16), (0, 16)], SKEWED["lonlat"], strict=True):
+    corners = [point for row in SKEWED["lonlat"] for point in row]
+    for cell, corner in zip([(0, 0), (32, 0), (0, 16), (32, 16)], corners, strict=True):
         assert call("frame", "toWorld", SKEWED, cell) == pytest.approx(corner)
     assert call("frame", "toWorld", FACTS, (16, 4)) == [4000, 1000]
+
+
+def test_a_projected_grid_of_100_km_is_placed_to_a_metre(page: Page) -> None:
+    """Both ways, against PROJ itself: the page's places in metres on the ground, its cells in metres of the grid."""
+    cells = np.random.default_rng(3).uniform(0, 1, (500, 2)) * [BRITISH.nx, BRITISH.ny]
+    x, y = BRITISH.x0 + cells[:, 0] * BRITISH.cell_width, BRITISH.y0 + cells[:, 1] * BRITISH.cell_height
+    true = np.stack(Transformer.from_crs("EPSG:27700", "EPSG:4326", always_xy=True).transform(x, y), axis=1)
+    world, back = page.evaluate(
+        "async ([facts, cells, places]) => { const {toCells, toWorld} = await import('/page/frame.js');"
+        " return [cells.map((at) => toWorld(facts, at)), places.map((at) => toCells(facts, at))]; }",
+        [BENT, cells.tolist(), true.tolist()],
+    )
+    assert max(Geod(ellps="WGS84").inv(*true.T, *np.array(world).T)[2]) < 1.5
+    off = (np.array(back) - cells) * [BRITISH.cell_width, BRITISH.cell_height]
+    assert np.hypot(*off.T).max() < 1.5
+
+
+def test_edges_are_straight_in_longitude_and_latitude(call: Call) -> None:
+    """A line of 80 km along a parallel is bent by 150 m on the British grid, which the page draws."""
+    to_grid = Transformer.from_crs("EPSG:4326", "EPSG:27700", always_xy=True).transform
+    west, east, north = -1.2, -0.05, 51.5
+    drawn = np.array(call("frame", "ringCells", BENT, [[west, north], [east, north]], False))  # noqa: FBT003  # not closed
+    assert len(drawn) > 20
+    x, y = to_grid(np.linspace(west, east, 2000), np.full(2000, north))
+    line = np.stack([(x - BRITISH.x0) / BRITISH.cell_width, (y - BRITISH.y0) / BRITISH.cell_height], axis=1)
+    middle = (drawn[1:] + drawn[:-1]) / 2
+    away = np.abs(middle[:, None] - line).min(axis=1) * [BRITISH.cell_width, BRITISH.cell_height]
+    assert away[:, 1].max() < 5
+    bulge = (line[1000] - (line[0] + line[-1]) / 2)[1] * BRITISH.cell_height
+    assert abs(bulge) > 100
+    assert call("frame", "ringCells", FACTS, [[0, 0], [8000, 0]]) == [[0, 0], [32, 0]]
+
+
+def test_ticks_are_where_the_sides_have_that_longitude_and_latitude(call: Call) -> None:
+    to_grid = Transformer.from_crs("EPSG:4326", "EPSG:27700", always_xy=True).transform
+    from_grid = Transformer.from_crs("EPSG:27700", "EPSG:4326", always_xy=True).transform
+    for axis, value in ((0, -0.5), (1, 51.6)):
+        share = call("frame", "shareAt", BENT, value, axis)
+        x, y = (BRITISH.x0 + share * 100_000, BRITISH.y0) if axis == 0 else (BRITISH.x0, BRITISH.y0 + share * 100_000)
+        place = list(from_grid(x, y))
+        place[axis] = value
+        assert to_grid(*place) == pytest.approx((x, y), abs=2)
+
+
+def test_places_far_away_stay_far_away(page: Page) -> None:
+    places = [[lon, lat] for lon in range(-180, 181, 10) for lat in range(-80, 81, 10) if abs(lat - 51) + abs(lon) > 12]
+    found = page.evaluate(
+        "async ([facts, places]) => { const {toCells} = await import('/page/frame.js');"
+        " return places.map((at) => toCells(facts, at)); }",
+        [BENT, places],
+    )
+    outside = [not (0 <= x <= BRITISH.nx and 0 <= y <= BRITISH.ny) for x, y in found]
+    assert all(outside)
 
 
 @pytest.mark.parametrize(("start", "end"), [(0, 8000), (-0.5, -0.25), (51.395, 51.5), (3, 3.0004)])
@@ -274,7 +373,7 @@ def test_a_ring_holds_the_points_inside_it(page: Page) -> None:
     points = np.random.default_rng(1).uniform(-1, 8, (400, 2))
     inside = page.evaluate(
         "async ([points, ring]) => { const {inside} = await import('/page/pick.js');"
-        " return points.map((point) => inside(point, ring)); }",
+        " return points.map((point) => inside(point, [ring])); }",
         [points.tolist(), ring.tolist()],
     )
     # The angles under which the sides are seen add up to a full turn inside, and to nothing outside.
@@ -347,11 +446,25 @@ def test_geojson_of_every_kind_is_read(call: Call) -> None:
             {"type": "Feature", "geometry": {"type": "LineString", "coordinates": [["a", 1]]}},
         ],
     }
-    kinds = [(shape["kind"], len(shape["rings"])) for shape in call("overlay", "shapes", given)]
-    assert kinds == [("point", 1), ("line", 1), ("line", 1), ("polygon", 1), ("polygon", 2), ("point", 1)]
+    kinds = [(shape["kind"], [len(part) for part in shape["parts"]]) for shape in call("overlay", "shapes", given)]
+    assert kinds == [("point", [1]), ("line", [1]), ("line", [1]), ("polygon", [1, 2]), ("point", [1])]
     read = call("overlay", "read", json.dumps(given), FACTS)
-    assert read[3]["ring"] == [[0, 0], [8, 0], [8, 8]]
-    assert read[0]["cells"] == [pytest.approx([1 / 250, 2 / 250])]
+    ring = [[0, 0], [8, 0], [8, 8]]
+    assert read[3]["area"] == {"polygons": [[ring], [ring, ring]]}
+    assert read[0]["rings"] == [[pytest.approx([1 / 250, 2 / 250])]]
+    assert read[0]["area"] is None
+
+
+def test_a_hole_is_outside(call: Call) -> None:
+    assert call("pick", "inside", (4, 4), [RING, HOLE])
+    assert not call("pick", "inside", (1.8, 1.5), [RING, HOLE])
+
+
+def test_polygons_as_geojson(call: Call) -> None:
+    closed = [*RING, RING[0]], [*HOLE, HOLE[0]]
+    assert call("api", "geometry", [[RING, HOLE]]) == {"type": "Polygon", "coordinates": list(closed)}
+    many = {"type": "MultiPolygon", "coordinates": [list(closed), [closed[0]]]}
+    assert call("api", "geometry", [[RING, HOLE], [RING]]) == many
 
 
 @pytest.mark.parametrize(

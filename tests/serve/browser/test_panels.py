@@ -21,6 +21,7 @@ from gridveil.release.area import Area
 from gridveil.release.open import Answer, Release
 
 HOURS = 120
+NINETY_FIVE = "95\N{NO-BREAK SPACE}%"
 A, B = ((8, 16), (10, 18)), ((16, 24), (10, 18))
 A_HASH, B_HASH = "8:16,10:18", "16:24,10:18"
 
@@ -53,7 +54,7 @@ def curve(release: Release, x: tuple[int, int], y: tuple[int, int]) -> np.ndarra
 def near(told: list[float], true: Answer | np.ndarray) -> None:
     """Numbers in a text are those of an answer, up to rounding that its error allows."""
     value, low, high = (true.value, true.low, true.high) if isinstance(true, Answer) else true
-    assert told == pytest.approx([value, low, high], abs=max(0.5, 0.03 * (high - low)))
+    assert told == pytest.approx([value, low, high], abs=0.051 * (high - low))
 
 
 # What the modules compute, without looking at the page
@@ -135,8 +136,8 @@ def test_the_share_has_the_range_that_both_intervals_allow(new_page: Open, town:
     assert low == pytest.approx(100 * part.low / whole.high, abs=0.06)
     assert high == pytest.approx(100 * part.high / whole.low, abs=0.06)
     average = page.locator(".answer-more").inner_text().split("On average")[1]
-    told = numbers(average.replace("95 %", ""))
-    assert told == pytest.approx([each / 24 for each in (part.value, part.low, part.high)], abs=0.6)
+    told = numbers(average.replace(NINETY_FIVE, ""))
+    near(told, np.array([part.value, part.low, part.high]) / 24)
     assert "per hour" in average
     expect(page.locator("#answer")).to_contain_text("64 cells · x 2,000 to 4,000, y 2,500 to 4,500")
 
@@ -174,7 +175,7 @@ def test_the_curve_by_keyboard(new_page: Open, town: Release) -> None:
         page.keyboard.press(key)
     said = chart.get_attribute("aria-valuetext") or ""
     assert said.startswith("Tue 5 Feb 2013, 01:00 to 02:00: ")
-    near(numbers(said.split("02:00: ")[1].replace("95 %", "")), true[25])
+    near(numbers(said.split("02:00: ")[1].replace(NINETY_FIVE, "")), true[25])
     expect(page.locator("#panel-curve .readout")).to_contain_text("Tue 5 Feb 2013, 01:00 to 02:00")
     page.keyboard.down("Shift")
     for _ in range(3):
@@ -227,8 +228,8 @@ def test_two_areas_are_two_curves(new_page: Open, town: Release) -> None:
     page.mouse.move(box["x"] + box["width"] * 30.5 / HOURS, box["y"] + 40)
     when, first, second = page.locator("#panel-curve .readout > span").all_inner_texts()
     assert when == "Tue 5 Feb 2013, 06:00 to 07:00"
-    near(numbers(first.replace("95 %", "")), town.query(*A, (30, 31)))
-    near(numbers(second.replace("95 %", "")), town.query(*B, (30, 31)))
+    near(numbers(first.replace(NINETY_FIVE, "")), town.query(*A, (30, 31)))
+    near(numbers(second.replace(NINETY_FIVE, "")), town.query(*B, (30, 31)))
 
 
 @pytest.mark.parametrize(("steps", "unit"), [(8760, "kWh per day"), (1, "kWh per hour")])
@@ -398,8 +399,8 @@ def test_periods_of_different_length_are_compared_by_their_averages(new_page: Op
     a, b = town.query(*A, (0, 24)), town.query(*A, (48, 96))
     expect_answer(page, b, "#compare-b")
     expect(page.locator(".findings")).to_contain_text("averages per day are compared")
-    told = numbers(page.locator("#compare-b").locator("..").inner_text().replace("95 %", ""))
-    assert told == pytest.approx([each / 2 for each in (b.value, b.low, b.high)], abs=1)
+    told = numbers(page.locator("#compare-b").locator("..").inner_text().replace(NINETY_FIVE, ""))
+    near(told, np.array([b.value, b.low, b.high]) / 2)
     ratio = numbers(page.locator(".findings p").nth(2).inner_text())
     assert ratio == pytest.approx([2 * a.value / b.value, 2 * a.low / b.high, 2 * a.high / b.low], abs=0.006)
 
@@ -421,9 +422,9 @@ def test_a_typical_day_is_the_average_of_its_hours(new_page: Open, london: Relea
     assert said.startswith("07:30 to 08:30: ")
     for name, kind in (("All days", range(7)), ("Monday to Friday", range(5)), ("Saturday and Sunday", (5, 6))):
         hours = [values[i] for i, when in enumerate(begins) if when.hour == 7 and when.weekday() in kind]
-        value, low, high = numbers(said.split(name)[1].split(";")[0].replace("95 %", ""))
-        assert value == pytest.approx(float(np.mean(hours)), abs=0.6)
+        value, low, high = numbers(said.split(name)[1].split(";")[0].replace(NINETY_FIVE, ""))
         assert low < value < high
+        assert value == pytest.approx(float(np.mean(hours)), abs=0.06 * (high - low))
     week = page.get_by_role("slider", name="Typical week")
     week.focus()
     page.keyboard.press("End")

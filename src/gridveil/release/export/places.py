@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from gridveil.cube import Grid
-from gridveil.errors import InputError
 from gridveil.estimate import Floats
 from gridveil.release.cf import edges
+from gridveil.release.ground import lonlat
 
 DECIMALS = 7  # of a degree: a centimetre
 LEAST_DIGITS = 3
@@ -54,12 +54,5 @@ def to_lonlat(crs: str, x: Floats, y: Floats) -> tuple[Floats, Floats]:
     >>> lon.round(3).tolist(), lat.round(3).tolist()
     ([-0.128], [51.504])
     """
-    from pyproj import Transformer
-    from pyproj.exceptions import ProjError
-
-    try:
-        lon, lat = Transformer.from_crs(crs, "EPSG:4326", always_xy=True).transform(x, y, errcheck=True)
-    except ProjError as error:
-        msg = f"coordinate system {crs}: PROJ cannot turn this grid into longitude and latitude ({error})"
-        raise InputError(msg) from error
+    lon, lat = lonlat(crs, x, y)
     return np.round(lon, DECIMALS), np.round(lat, DECIMALS)

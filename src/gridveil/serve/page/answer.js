@@ -1,8 +1,10 @@
 /** The large number: what the marked area used in the marked period, how sure that is, and what share of the map. */
 
 import {make} from './dom.js';
-import {ANSWER, averageOver, cellCount, csvButton, extent, follow, instants, lasting, per, rounded, sentence, shareOf, size, vague} from './panel.js';
-import {amount, figure, interval, place, span, zoneName} from './words.js';
+import {
+  ANSWER, averageOver, cellCount, csvButton, extent, follow, instants, lasting, per, sentence, shareOf, size, vague,
+} from './panel.js';
+import {amount, figure, interval, joined, place, rounded, span, zoneName} from './words.js';
 
 const VAGUE = 'Too uncertain to say much: the interval is wider than the value.';
 const NEGATIVE = 'A value below zero is noise around little or no consumption.';
@@ -21,7 +23,7 @@ export function shareInWords(answer, map) {
   if (!share) return 'Its share of the whole map cannot be said: the map’s own interval reaches down to zero.';
   const most = Math.max(1, share.value);  // a part is no more than the whole, whatever intervals allow
   const {value, low, high} = rounded(per({...share, high: Math.min(share.high, most)}, 1 / 100));
-  return `${value} % of the whole map in the same period (${low} to ${high} % if both intervals hold).`;
+  return joined(`${value} % of the whole map in the same period (${low} to ${high} % if both intervals hold).`);
 }
 
 export function mount(element, store, api) {
@@ -35,14 +37,17 @@ export function mount(element, store, api) {
   const range = make('p', {id: 'answer-interval', class: 'answer-interval'});
   const doubt = make('p', {class: 'doubt', hidden: true});
   const more = make('p', {class: 'answer-more'});
-  const live = make('div', {'aria-live': 'polite', 'aria-atomic': 'true'}, what, make('p', {class: 'answer-line'}, number), range, doubt, more);
+  const line = make('p', {class: 'answer-line'}, number);
+  const live = make('div', {'aria-live': 'polite', 'aria-atomic': 'true'}, what, line, range, doubt, more);
   const keep = make('button', {type: 'button', onclick: () => {
     const {area, period} = store.get();
     store.set({other: {area, period}, tab: 'compare'});
   }}, 'Compare with this');
-  const clear = make('button', {type: 'button', class: 'plain', onclick: () => store.set({area: null, period: null})}, 'Whole map, all times');
+  const everything = () => store.set({area: null, period: null});
+  const clear = make('button', {type: 'button', class: 'plain', onclick: everything}, 'Whole map, all times');
   const buttons = make('div', {class: 'panel-foot'}, keep, clear, csvButton('the answer', `${facts.id}-answer`, rows));
-  const covers = make('details', {class: 'covers'}, make('summary', {}, 'What the interval covers'), sentence(facts.error_bars));
+  const summary = make('summary', {}, 'What the interval covers');
+  const covers = make('details', {class: 'covers'}, summary, sentence(facts.error_bars));
   const trouble = make('div', {role: 'status'});
   const body = make('div', {class: 'answer-body'}, live, where, buttons, covers);
   element.replaceChildren(make('h2', {class: 'sr'}, 'The answer'), body, trouble);
@@ -50,7 +55,8 @@ export function mount(element, store, api) {
   function rows() {
     const names = ['area', 'cells', 'start', 'end', ...ANSWER, 'share_of_map'];
     const {area, time, value, standard_error: error, low, high, share_of_map: share} = shown;
-    return [names, [[place(asked.area), area.cells, ...instants([time.first, time.last], facts), value, error, low, high, share]]];
+    const when = instants([time.first, time.last], facts);
+    return [names, [[place(asked.area), area.cells, ...when, value, error, low, high, share]]];
   }
 
   function show([answer, map], question) {
@@ -60,7 +66,8 @@ export function mount(element, store, api) {
     body.hidden = false;
     trouble.replaceChildren();
     const {value, unit} = figure(answer);
-    what.replaceChildren('Consumption of ', make('b', {}, place(area)), ', ', make('b', {}, span(period, facts, zone)), ` (${zoneName(zone)})`);
+    const [named, when] = [place(area), span(period, facts, zone)].map((text) => make('b', {}, text));
+    what.replaceChildren('Consumption of ', named, ', ', when, ` (${zoneName(zone)})`);
     number.replaceChildren(value, make('span', {class: 'answer-unit'}, ` ${unit}`));
     for (const name of ['value', 'low', 'high']) number.dataset[name] = answer[name];
     range.textContent = interval(answer);
@@ -69,7 +76,8 @@ export function mount(element, store, api) {
     doubt.textContent = doubts.join(' ');
     more.textContent = [area && shareInWords(answer, map), average(answer, period, facts)].filter(Boolean).join(' ');
     more.hidden = !more.textContent;
-    where.textContent = [cellCount(answer.area.cells), size(answer.area.cells, facts), extent(area, facts)].filter(Boolean).join(' · ');
+    const {cells} = answer.area;
+    where.textContent = [cellCount(cells), size(cells, facts), extent(area, facts)].filter(Boolean).join(' · ');
     clear.hidden = !area && !question.period;
   }
 

@@ -61,14 +61,18 @@ async function request(path, body) {
 const json = (path, body) =>
   once(path + JSON.stringify(body ?? ''), async () => (await request(path, body)).json());
 
-/** A ring of corners as GeoJSON, closed. */
-export const geometry = (ring) => ({type: 'Polygon', coordinates: [[...ring, ring[0]]]});
+/** Polygons as GeoJSON, their rings closed. */
+export function geometry(polygons) {
+  const closed = polygons.map((polygon) => polygon.map((ring) => [...ring, ring[0]]));
+  const single = closed.length === 1;
+  return {type: single ? 'Polygon' : 'MultiPolygon', coordinates: single ? closed[0] : closed};
+}
 
 /** Ask about an area: boxes as a GET that browsers can cache, polygons as a POST, for they may be long. */
 function ask(what, {area = null, time = null, ...more} = {}) {
   const path = `/api/releases/${release}/${what}`;
   const given = Object.fromEntries(Object.entries(more).filter(([, value]) => value != null));
-  if (area?.polygon) return json(path, {polygon: geometry(area.polygon), ...(time && {time}), ...given});
+  if (area?.polygons) return json(path, {polygon: geometry(area.polygons), ...(time && {time}), ...given});
   const query = new URLSearchParams(given);
   if (area) query.set('x', area.x.join(':'));
   if (area) query.set('y', area.y.join(':'));

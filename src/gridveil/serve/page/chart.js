@@ -41,7 +41,8 @@ export function timeLabels(zone) {
 export function amountLabels(_, splits) {
   const gap = splits.length > 1 ? Math.abs(splits[1] - splits[0]) : Math.abs(splits[0] ?? 1);
   const decimals = gap > 0 ? Math.min(6, Math.max(0, Math.ceil(-Math.log10(gap) - 1e-9))) : 0;
-  return splits.map(value => value.toLocaleString('en', {minimumFractionDigits: decimals, maximumFractionDigits: decimals}));
+  const digits = {minimumFractionDigits: decimals, maximumFractionDigits: decimals};
+  return splits.map(value => value.toLocaleString('en', digits));
 }
 
 /** Where a kWh axis starts and ends: zero is always on it, so that heights can be compared. */

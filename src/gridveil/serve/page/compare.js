@@ -1,8 +1,13 @@
 /** Two selections side by side: two areas, two periods, or both; and whether they differ, as far as intervals tell. */
 
 import {make} from './dom.js';
-import {ANSWER, bar, barRange, csvButton, follow, instants, lasting, per, rounded, sentence, shareOf} from './panel.js';
-import {amount, figure, interval, place, span} from './words.js';
+import {ANSWER, bar, barRange, csvButton, follow, instants, lasting, per, sentence, shareOf} from './panel.js';
+import {amount, figure, interval, place, rounded, span} from './words.js';
+
+const INVITE =
+  'Keep it as B, then mark another area on the map or another period on the curve: both are shown side by side.';
+const ALIKE =
+  'A and B are the same so far. Mark another area on the map, or another period on the curve: that becomes A.';
 
 /** Which one is higher, said only where the intervals do not overlap. */
 export function verdict(a, b) {
@@ -22,7 +27,7 @@ export function ratioInWords(a, b) {
   return `A is ${value} times B (${low} to ${high} times if both intervals hold).`;
 }
 
-/** Over how many steps to average two periods: null where they are equally long, days where both have one, else steps. */
+/** Over how many steps to average two periods: null where equally long, a day where both have one, else one step. */
 export function basis(lengths, seconds) {
   if (lengths[0] === lengths[1]) return null;
   const day = 86400 / seconds;
@@ -50,8 +55,9 @@ export function mount(element, store, api) {
   /** What there is to do before anything is compared. */
   function invite({area, period, zone}) {
     element.replaceChildren(
-      make('p', {}, 'Marked now: ', make('b', {}, place(area)), ', ', make('b', {}, span(period ?? all, facts, zone)), '.'),
-      sentence('Keep it as B, then mark another area on the map or another period on the curve: both are shown side by side.'),
+      make('p', {}, 'Marked now: ', make('b', {}, place(area)), ', ',
+        make('b', {}, span(period ?? all, facts, zone)), '.'),
+      sentence(INVITE),
       make('div', {class: 'panel-foot'}, button('Compare with this', keep)),
     );
   }
@@ -72,7 +78,10 @@ export function mount(element, store, api) {
     const each = basis(lengths, seconds);
     const unit = each ? ` per ${lasting(each, facts)}` : '';
     const sides = answers.map((total, i) => ({
-      area: pair[i].area, period: [total.time.first, total.time.last], total, shown: each ? per(total, lengths[i] / each) : total,
+      area: pair[i].area,
+      period: [total.time.first, total.time.last],
+      total,
+      shown: each ? per(total, lengths[i] / each) : total,
     }));
     const [a, b] = sides.map(({shown}) => shown);
     const range = barRange([a, b]);
@@ -80,7 +89,7 @@ export function mount(element, store, api) {
     const alike = JSON.stringify(pair[0]) === JSON.stringify(pair[1]);
     const gap = figure(difference(a, b));
     const findings = alike
-      ? [sentence('A and B are the same so far. Mark another area on the map, or another period on the curve: that becomes A.')]
+      ? [sentence(ALIKE)]
       : [
         make('p', {class: 'verdict', id: 'compare-verdict'}, verdict(a, b)),
         make('p', {}, 'A minus B: ', make('b', {}, `${signed(gap.value)} ${gap.unit}${unit}`),
@@ -110,7 +119,8 @@ export function mount(element, store, api) {
   follow(store, element, {
     question({tab, area, period, other, zone}) {
       if (tab !== 'compare') return null;
-      return {pair: other && [{area, period: period ?? all}, {area: other.area, period: other.period ?? all}], area, period, zone};
+      const pair = other && [{area, period}, other].map((each) => ({area: each.area, period: each.period ?? all}));
+      return {pair, area, period, zone};
     },
     ask: async ({pair}) => pair && Promise.all(pair.map(({area, period}) => api.query({area, time: period}))),
     show: (answers, question) => (answers ? show(answers, question) : invite(question)),

@@ -4,7 +4,7 @@ import {chart, pointAt, readable} from './chart.js';
 import {make} from './dom.js';
 import {ANSWER, csvButton, follow, instants, lasting, sentence} from './panel.js';
 import {answerAt, covered, stepsPerPoint, summary} from './points.js';
-import {amount, instant, interval, place, span} from './words.js';
+import {NINETY_FIVE, amount, instant, interval, place, span} from './words.js';
 
 const CLICK = 4;  // pixels: less than this is no drag
 
@@ -20,16 +20,19 @@ export function mount(element, store, api) {
   const readout = make('div', {class: 'readout'});
   const key = make('ul', {class: 'key'});
   const frame = make('div', {class: 'chart', id: 'curve-chart', 'aria-describedby': 'curve-help'});
-  const clear = make('button', {type: 'button', class: 'plain', onclick: () => store.set({period: null})}, 'Clear the period');
+  const unmark = () => store.set({period: null});
+  const clear = make('button', {type: 'button', class: 'plain', onclick: unmark}, 'Clear the period');
   const csv = csvButton('the curve', `${facts.id}-curve`, rows);
   const help = make('p', {class: 'hint', id: 'curve-help'},
     'Drag to mark a period. Click to show that time on the map. ',
     make('span', {class: 'keys'}, 'Keys: arrows move, Shift and arrows mark, Enter shows on the map, Escape clears.'));
-  const body = make('div', {}, make('div', {class: 'panel-head'}, make('span', {class: 'unit'}, `${unit}; shaded, and in brackets: 95 % interval${short}`), clear, csv), key, readout, frame, help);
+  const noted = make('span', {class: 'unit'}, `${unit}; shaded, and in brackets: ${NINETY_FIVE} interval${short}`);
+  const body = make('div', {}, make('div', {class: 'panel-head'}, noted, clear, csv), key, readout, frame, help);
   const trouble = make('div', {role: 'status'});
   element.replaceChildren(body, trouble);
 
-  const marks = Object.fromEntries(['shown', 'other', 'period'].map((name) => [name, make('div', {class: `mark ${name}`})]));
+  const kinds = ['shown', 'other', 'period'];
+  const marks = Object.fromEntries(kinds.map((name) => [name, make('div', {class: `mark ${name}`})]));
   const drawing = chart(frame);
   const cursor = readable(frame, (to, from, shift) => {
     pointAt(drawing.plot, to);
@@ -66,8 +69,12 @@ export function mount(element, store, api) {
       readout.replaceChildren(make('span', {}, `${other ? 'A: ' : ''}${summary(shown, facts, zone)}`));
       return;
     }
-    const say = (series, kind) => make('span', {}, make('b', {class: kind}, amount(answerAt(series, i))), ` ${interval(answerAt(series, i))}`);
-    readout.replaceChildren(make('span', {}, span(covered(shown, i), facts, zone)), say(shown, 'a'), ...(other ? [say(other, 'b')] : []));
+    const say = (series, kind) => {
+      const answer = answerAt(series, i);
+      return make('span', {}, make('b', {class: kind}, amount(answer)), ` ${interval(answer)}`);
+    };
+    const when = make('span', {}, span(covered(shown, i), facts, zone));
+    readout.replaceChildren(when, say(shown, 'a'), ...(other ? [say(other, 'b')] : []));
   }
 
   function words(i) {
@@ -77,8 +84,8 @@ export function mount(element, store, api) {
   }
 
   function rows() {
-    const line = (series, area) => series.value.map((value, i) => (
-      [place(area), ...instants(covered(series, i), facts), value, series.standard_error[i], series.low[i], series.high[i]]
+    const line = ({value, standard_error: error, low, high, ...series}, area) => value.map((kwh, i) => (
+      [place(area), ...instants(covered(series, i), facts), kwh, error[i], low[i], high[i]]
     ));
     const {area, other: compared} = store.get();
     const names = ['area', 'start', 'end', ...ANSWER];
@@ -109,7 +116,9 @@ export function mount(element, store, api) {
       },
     });
     const page = Math.max(1, Math.round(86400 / (every * seconds)));
-    cursor.over({count: first.value.length, page, text: words, label: `Consumption over time, ${names.map(([, name]) => name).join('; ')}, in ${unit}, with 95 % intervals in brackets. ${summary(first, facts, zone)}`});
+    const named = names.map(([, name]) => name).join('; ');
+    const label = `Consumption over time, ${named}, in ${unit}, with ${NINETY_FIVE} intervals in brackets. `;
+    cursor.over({count: first.value.length, page, text: words, label: label + summary(first, facts, zone)});
     read(null);
   }
 
@@ -136,8 +145,10 @@ export function mount(element, store, api) {
   };
   const onMap = (i) => {
     const {time} = store.get();
-    const length = time[1] - time[0] === steps ? every : time[1] - time[0];  // as long as what the map shows, and in its rhythm
-    const first = time[1] - time[0] === steps ? shown.first[i] : time[0] + Math.floor((shown.first[i] - time[0]) / length) * length;
+    const whole = time[1] - time[0] === steps;
+    const length = whole ? every : time[1] - time[0];  // as long as what the map shows, and in its rhythm
+    const origin = whole ? shown.first[i] : time[0];
+    const first = origin + Math.floor((shown.first[i] - origin) / length) * length;
     const from = Math.min(Math.max(first, 0), steps - Math.min(length, steps));
     store.set({time: [from, Math.min(from + length, steps)]});
   };

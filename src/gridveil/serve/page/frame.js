@@ -2,27 +2,106 @@
 
 const MARGIN = {left: 54, right: 14, top: 8, bottom: 26};
 
-/** Longitude and latitude where the grid has them, else the grid's own units, of a point given in cells. */
-export function toWorld({axes, lonlat}, [x, y]) {
-  const [u, v] = [x / axes.x.size, y / axes.y.size];
-  if (!lonlat) return [axes.x.start + u * (axes.x.end - axes.x.start), axes.y.start + v * (axes.y.end - axes.y.start)];
-  const [sw, se, ne, nw] = lonlat;
-  return [0, 1].map((i) => (1 - v) * ((1 - u) * sw[i] + u * se[i]) + v * ((1 - u) * nw[i] + u * ne[i]));
+/** How close, in maps, a point is found again; and after how many tries it counts as nowhere. */
+const CLOSE = 1e-9;
+const TRIES = 60;
+/** Pieces that an edge as long as the map is cut into where straight lines on earth are bent on the map. */
+const CUTS = 32;
+const MOST_CUTS = 512;
+
+const fitted = new WeakMap();
+const clamp = (value, low, high) => Math.min(Math.max(value, low), high);
+
+/**
+ * The facts' lattice of longitudes and latitudes, or of the map's corners in its own units, and the way that the
+ * world goes on beyond the map: change of both coordinates per width and height of the map.
+ */
+function lattice(facts) {
+  if (!fitted.has(facts)) {
+    const {lonlat, axes: {x, y}} = facts;
+    const rows = lonlat ?? [y.start, y.end].map((north) => [x.start, x.end].map((east) => [east, north]));
+    const [sw, se, nw, ne] = [rows[0][0], rows[0].at(-1), rows.at(-1)[0], rows.at(-1).at(-1)];
+    const across = [0, 1].map((i) => (se[i] - sw[i] + ne[i] - nw[i]) / 2);
+    const up = [0, 1].map((i) => (nw[i] - sw[i] + ne[i] - se[i]) / 2);
+    const area = across[0] * up[1] - across[1] * up[0];
+    fitted.set(facts, {rows, across, up, area, bent: rows.length > 2 || rows[0].length > 2});
+  }
+  return fitted.get(facts);
 }
 
-/** The opposite: a point in cells, perhaps outside the grid. A few Newton steps, exact where the grid is north up. */
+/** Where a share of the map's width and height is: in proportion between four points, straight on beyond the map. */
+function worldAt({rows, across, up}, u, v) {
+  const [inU, inV] = [clamp(u, 0, 1), clamp(v, 0, 1)];
+  const [a, b] = [inU * (rows[0].length - 1), inV * (rows.length - 1)];
+  const column = Math.min(Math.floor(a), rows[0].length - 2);
+  const row = Math.min(Math.floor(b), rows.length - 2);
+  const [low, high] = [rows[row], rows[row + 1]];
+  const [s, t] = [a - column, b - row];
+  const at = (i) => (1 - t) * ((1 - s) * low[column][i] + s * low[column + 1][i])
+    + t * ((1 - s) * high[column][i] + s * high[column + 1][i])
+    + (u - inU) * across[i] + (v - inV) * up[i];
+  return [at(0), at(1)];
+}
+
+/** Longitude and latitude where the grid has them, else the grid's own units, of a point given in cells. */
+export function toWorld(facts, [x, y]) {
+  return worldAt(lattice(facts), x / facts.axes.x.size, y / facts.axes.y.size);
+}
+
+/**
+ * The opposite: a point in cells, perhaps outside the grid. Each try goes as far as the map's sides say; on a map that
+ * is no larger than a country a few suffice, and one where it is north up.
+ */
 export function toCells(facts, [east, north]) {
-  const {x, y} = facts.axes;
-  let at = [x.size / 2, y.size / 2];
-  for (let round = 0; round < 4; round++) {
-    const here = toWorld(facts, at);
-    const byX = toWorld(facts, [at[0] + 1, at[1]]).map((value, i) => value - here[i]);
-    const byY = toWorld(facts, [at[0], at[1] + 1]).map((value, i) => value - here[i]);
+  const known = lattice(facts);
+  const {across, up, area} = known;
+  let [u, v] = [0.5, 0.5];
+  for (let tries = 0; tries < TRIES; tries++) {
+    const here = worldAt(known, u, v);
     const [de, dn] = [east - here[0], north - here[1]];
-    const area = byX[0] * byY[1] - byX[1] * byY[0];
-    at = [at[0] + (de * byY[1] - dn * byY[0]) / area, at[1] + (dn * byX[0] - de * byX[1]) / area];
+    const [du, dv] = [(de * up[1] - dn * up[0]) / area, (dn * across[0] - de * across[1]) / area];
+    u += du;
+    v += dv;
+    const far = Math.abs(u) + Math.abs(v) + 1;
+    if (Math.abs(du) + Math.abs(dv) < CLOSE * far) return [u * facts.axes.x.size, v * facts.axes.y.size];
   }
-  return at;
+  return [NaN, NaN];
+}
+
+/** A ring of corners in cells, its edges straight in longitude and latitude as the server takes them. */
+export function ringCells(facts, ring, closed = true) {
+  const corners = ring.map((corner) => toCells(facts, corner));
+  if (!lattice(facts).bent) return corners;
+  const {x, y} = facts.axes;
+  return corners.flatMap((from, n) => {
+    const next = n + 1 < ring.length ? n + 1 : 0;
+    if (!next && !closed) return [from];
+    const to = corners[next];
+    const length = Math.hypot((to[0] - from[0]) / x.size, (to[1] - from[1]) / y.size);
+    const cuts = clamp(Math.ceil(CUTS * length), 1, MOST_CUTS) || 1;
+    const between = (share) => [0, 1].map((i) => ring[n][i] + share * (ring[next][i] - ring[n][i]));
+    return Array.from({length: cuts}, (_, cut) => (cut ? toCells(facts, between(cut / cuts)) : from));
+  });
+}
+
+/** West, east, south and north of the map, in longitude and latitude where it has them. */
+export function limits(facts) {
+  const points = lattice(facts).rows.flat();
+  return [0, 1].flatMap((i) => [Math.min, Math.max].map((pick) => pick(...points.map((point) => point[i]))));
+}
+
+/** At which share of the map's lower (axis 0) or left (axis 1) side a longitude or latitude is. */
+export function shareAt(facts, value, axis) {
+  const known = lattice(facts);
+  const at = (share) => (axis ? worldAt(known, 0, share) : worldAt(known, share, 0))[axis];
+  const rising = at(1) > at(0);
+  let [low, high] = [0, 1];
+  for (let halves = 0; halves < 40; halves++) {
+    const middle = (low + high) / 2;
+    if (at(middle) < value === rising) low = middle;
+    else high = middle;
+  }
+  return (low + high) / 2;
 }
 
 /** Round numbers between two ends, about `count` of them. */

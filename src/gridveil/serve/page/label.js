@@ -1,6 +1,7 @@
 /** The privacy label in plain words, always one click away. */
 
 import {draw, make} from './dom.js';
+import {joined} from './words.js';
 
 const HIGH = 5;
 const LEAD =
@@ -8,8 +9,8 @@ const LEAD =
   'one household; how far is said below. The stronger the limit, the wider the error bars.';
 const EPSILON = 'Epsilon says how strongly every household is protected: the smaller, the stronger';
 
-const say = (text, kind) => make('p', {class: kind}, text);
-const list = (lines) => make('ul', {}, ...lines.map((line) => make('li', {}, line)));
+const say = (text, kind) => make('p', {class: kind}, joined(text));
+const list = (lines) => make('ul', {}, ...lines.map((line) => make('li', {}, joined(line))));
 const part = (heading, ...children) => [make('h3', {}, heading), ...children];
 const capital = (text) => text.charAt(0).toUpperCase() + text.slice(1);
 

@@ -1,6 +1,7 @@
 /** Limits to type: an area by cells or coordinates, a period by the clock of the chosen zone. */
 
 import {make} from './dom.js';
+import {limits} from './frame.js';
 import {sentence} from './panel.js';
 import {instant, number, zoneName} from './words.js';
 
@@ -20,23 +21,18 @@ export function fromLocal(text, zone) {
   return new Date(wanted - ahead(guess));  // a second look, for the guess may lie across a change of clocks
 }
 
-/** The corners of a rectangle. */
-const ring = (west, south, east, north) => [[west, south], [east, south], [east, north], [west, north]];
-
-/** West, east, south and north of the map, in the coordinates that areas are given in. */
-function mapLimits({lonlat, axes: {x, y}}) {
-  const corners = lonlat ?? ring(x.start, y.start, x.end, y.end);
-  return [0, 1].flatMap((axis) => [Math.min, Math.max].map((pick) => pick(...corners.map((corner) => corner[axis]))));
-}
+/** A rectangle as an area. */
+const rectangleOf = (west, south, east, north) =>
+  ({polygons: [[[[west, south], [east, south], [east, north], [west, north]]]]});
 
 /** The limits of an area if it is a rectangle, else null. */
 export function limitsOf(area, facts, way) {
   const {x, y} = facts.axes;
   if (way === 'cells') return area?.x ? [area.x[0], area.x[1] - 1, area.y[0], area.y[1] - 1] : null;
-  if (area?.polygon) {
-    const [west, east] = [area.polygon[0][0], area.polygon[2]?.[0]];
-    const [south, north] = [area.polygon[0][1], area.polygon[2]?.[1]];
-    return JSON.stringify(area.polygon) === JSON.stringify(ring(west, south, east, north)) ? [west, east, south, north] : null;
+  if (area?.polygons) {
+    const [[west, south], , [east, north]] = area.polygons[0][0];
+    const rectangle = rectangleOf(west, south, east, north);
+    return JSON.stringify(area) === JSON.stringify(rectangle) ? [west, east, south, north] : null;
   }
   if (!area || (facts.lonlat && x.unit !== 'degree')) return null;
   const at = ({start, end, size}, edge) => Number((start + ((end - start) * edge) / size).toFixed(6));
@@ -54,15 +50,16 @@ export function areaOf(texts, facts, way) {
     const pair = (name, [first, last], {size}) => {
       const [from, to] = [first ?? 0, last ?? size - 1];
       const sound = [from, to].every((cell) => Number.isInteger(cell) && cell >= 0 && cell < size) && from <= to;
-      if (!sound) throw new Error(`${name}: give whole numbers from 0 to ${number(size - 1)}, the first not above the last.`);
+      const end = number(size - 1);
+      if (!sound) throw new Error(`${name}: give whole numbers from 0 to ${end}, the first not above the last.`);
       return [from, to + 1];
     };
     return {x: pair('x', given.slice(0, 2), x), y: pair('y', given.slice(2), y)};
   }
-  const edges = mapLimits(facts);
+  const edges = limits(facts);
   const [west, east, south, north] = given.map((value, i) => value ?? edges[i]);
   if (west >= east || south >= north) throw new Error('“From” must be below “to”.');
-  return {polygon: ring(west, south, east, north)};
+  return rectangleOf(west, south, east, north);
 }
 
 export function mount(element, store, api) {
@@ -71,7 +68,8 @@ export function mount(element, store, api) {
   const fine = time.step_seconds % 60 !== 0;
   const typed = {area: false, period: false};
 
-  const field = (id, label, attributes) => make('label', {}, make('span', {}, label), make('input', {id: `limit-${id}`, autocomplete: 'off', ...attributes}));
+  const field = (id, label, attributes) => make('label', {},
+    make('span', {}, label), make('input', {id: `limit-${id}`, autocomplete: 'off', ...attributes}));
   const way = make('select', {id: 'limit-way', 'aria-label': 'How to give the area', onchange: () => relabel()},
     make('option', {value: 'cells'}, 'by cells'), make('option', {value: 'coordinates'}, 'by coordinates'));
   const sides = SIDES.map((id) => field(id, '', {inputmode: 'decimal', size: 9}));
@@ -91,7 +89,7 @@ export function mount(element, store, api) {
   function relabel() {
     const cells = way.value === 'cells';
     const [across, up] = cells || !facts.lonlat ? ['x', 'y'] : ['longitude', 'latitude'];
-    const edges = cells ? [0, x.size - 1, 0, y.size - 1] : mapLimits(facts).map((edge) => Number(edge.toFixed(6)));
+    const edges = cells ? [0, x.size - 1, 0, y.size - 1] : limits(facts).map((edge) => Number(edge.toFixed(6)));
     sides.forEach((label, i) => {
       label.firstChild.textContent = `${i < 2 ? across : up} ${i % 2 ? 'to' : 'from'}`;
       input(label).placeholder = edges[i];
@@ -103,8 +101,8 @@ export function mount(element, store, api) {
   function fill(state) {
     zone.textContent = zoneName(state.zone);
     if (!typed.area) {
-      const limits = limitsOf(state.area, facts, way.value);
-      sides.forEach((label, i) => { input(label).value = limits?.[i] ?? ''; });
+      const sidesOf = limitsOf(state.area, facts, way.value);
+      sides.forEach((label, i) => { input(label).value = sidesOf?.[i] ?? ''; });
     }
     if (!typed.period) times.forEach((label, i) => {
       const ends = [0, time.steps].map((step) => localText(instant(step, facts), state.zone, fine));
@@ -124,9 +122,11 @@ export function mount(element, store, api) {
   async function period() {
     if (!typed.period) return store.get().period;
     const texts = times.map((label) => input(label).value);
-    if (times.some((label) => input(label).validity.badInput)) throw new Error('Give a date and a time of day, or leave both empty.');
+    const bad = times.some((label) => input(label).validity.badInput);
+    if (bad) throw new Error('Give a date and a time of day, or leave both empty.');
     if (!texts.some(Boolean)) return null;
-    const iso = texts.map((text, i) => (text ? fromLocal(text, store.get().zone) : instant(i * time.steps, facts)).toISOString().replace('.000', ''));
+    const ends = texts.map((text, i) => (text ? fromLocal(text, store.get().zone) : instant(i * time.steps, facts)));
+    const iso = ends.map((end) => end.toISOString().replace('.000', ''));
     const {time: {first, last}} = await api.query({time: [iso.join('/')]});
     return [first, last];
   }
@@ -139,9 +139,10 @@ export function mount(element, store, api) {
     event.preventDefault();
     said.replaceChildren();
     try {
-      const area = typed.area ? areaOf(sides.map((label) => input(label).value.trim()), facts, way.value) : store.get().area;
+      const texts = sides.map((label) => input(label).value.trim());
+      const area = typed.area ? areaOf(texts, facts, way.value) : store.get().area;
       const next = {area, period: await period()};
-      if (area?.polygon) await api.query({area, time: next.period});  // so that what covers nothing is refused here
+      if (area?.polygons) await api.query({area, time: next.period});  // so that what covers nothing is refused here
       Object.assign(typed, {area: false, period: false});
       store.set(next);
       fill(store.get());

@@ -2,7 +2,7 @@
 
 import {api, Refusal} from './api.js';
 import {store, fromHash, toHash} from './state.js';
-import {date, dates, duration, instant, number} from './words.js';
+import {date, dates, duration, instant, joined, number} from './words.js';
 import * as answer from './answer.js';
 import * as clock from './clock.js';
 import * as compare from './compare.js';
@@ -59,7 +59,7 @@ function head(facts) {
   const by = [facts.publisher, facts.published && date(new Date(facts.published))].filter(Boolean).join(', ');
   const about = [`Household electricity, ${dates(from, to)}`, grid, by && `by ${by}`];
   at('about').textContent = about.filter(Boolean).join(' · ');
-  at('errors-say').textContent = facts.error_bars;
+  at('errors-say').textContent = joined(facts.error_bars);
 }
 
 async function open() {

@@ -19,7 +19,7 @@ export const view = {
   draft: null,
   /** The cell below the pointer or the keyboard's cursor. */
   cell: null,
-  /** Shapes of the user's own files: {kind, cells, ring}. */
+  /** Shapes of the user's own files: {kind, rings (in cells), area (of polygons)}. */
   shapes: [],
   redraw() {},
 };

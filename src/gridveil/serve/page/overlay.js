@@ -1,15 +1,16 @@
 /** The user's own GeoJSON above the map: read, drawn and kept in the browser only. */
 
 import {make} from './dom.js';
-import {toCells} from './frame.js';
+import {ringCells} from './frame.js';
 import {view} from './map.js';
-import {MOST_CORNERS} from './state.js';
+import {MOST_CORNERS, corners} from './state.js';
+import {number} from './words.js';
 
 const MOST_BYTES = 30e6;
 const EMPTY = 'This file has no points, lines or polygons that can be drawn. GeoJSON is expected.';
 const KINDS = {Point: 'point', LineString: 'line', Polygon: 'polygon'};
 
-/** All single points, lines and polygons of a GeoJSON, however nested: [{kind, rings}]. */
+/** All points, lines and areas of a GeoJSON, however nested: [{kind, parts: lists of rings}]. */
 export function shapes(given) {
   const each = (list) => (Array.isArray(list) ? list.flatMap(shapes) : []);
   if (!given || typeof given !== 'object') return [];
@@ -17,15 +18,20 @@ export function shapes(given) {
   if (type === 'FeatureCollection') return each(given.features);
   if (type === 'Feature') return shapes(given.geometry);
   if (type === 'GeometryCollection') return each(given.geometries);
-  if (type?.startsWith?.('Multi') && Array.isArray(coordinates)) {
-    return coordinates.flatMap((part) => shapes({type: type.slice(5), coordinates: part}));
-  }
-  const kind = KINDS[type];
+  const many = type?.startsWith?.('Multi');
+  const kind = KINDS[many ? type.slice(5) : type];
   if (!kind || !Array.isArray(coordinates)) return [];
-  const rings = {point: [[coordinates]], line: [coordinates], polygon: coordinates}[kind];
-  const sound = rings.every((ring) => Array.isArray(ring) && ring.length && ring.every(isPoint));
-  return sound ? [{kind, rings: rings.map((ring) => ring.map(([x, y]) => [x, y]))}] : [];
+  const rings = (part) => ({point: [[part]], line: [part], polygon: part})[kind];
+  const parts = (many ? coordinates : [coordinates]).map(rings).filter(sound).map((part) => part.map(plane));
+  if (kind === 'polygon') return parts.length ? [{kind, parts}] : [];  // a district may have several parts
+  return parts.map((part) => ({kind, parts: [part]}));
 }
+
+const sound = (rings) => Array.isArray(rings) && rings.length &&
+  rings.every((ring) => Array.isArray(ring) && ring.length && ring.every(isPoint));
+
+/** Points without heights. */
+const plane = (ring) => ring.map(([x, y]) => [x, y]);
 
 const isPoint = (point) => Array.isArray(point) && point.length >= 2 && point.slice(0, 2).every(Number.isFinite);
 
@@ -33,9 +39,10 @@ const isPoint = (point) => Array.isArray(point) && point.length >= 2 && point.sl
 const open = (ring) => (ring.length > 1 && String(ring[0]) === String(ring.at(-1)) ? ring.slice(0, -1) : ring);
 
 /** Whether any part of a shape may lie on the map: its box and the grid's overlap. */
-function near({cells}, {x, y}) {
+function near({rings}, {x, y}) {
   const overlaps = (axis, size) => {
-    const [low, high] = [Math.min, Math.max].map((end) => cells.map((cell) => cell[axis]).reduce((a, b) => end(a, b)));
+    const at = rings.flat().map((cell) => cell[axis]).filter(Number.isFinite);
+    const [low, high] = [Math.min, Math.max].map((end) => at.reduce((a, b) => end(a, b), at[0]));
     return low <= size && high >= 0;
   };
   return overlaps(0, x.size) && overlaps(1, y.size);
@@ -51,12 +58,12 @@ export function read(text, facts) {
   }
   const found = shapes(given);
   if (!found.length) throw new Error(EMPTY);
-  // A hole is drawn, but a click inside its polygon asks about the outer ring.
-  const placed = found.flatMap(({kind, rings}) => rings.map((ring, n) => ({
-    kind: kind === 'polygon' && n ? 'line' : kind,
-    ring: open(ring),
-    cells: ring.map((point) => toCells(facts, point)),
-  })));
+  const placed = found.map(({kind, parts}) => {
+    const closed = kind === 'polygon';
+    const polygons = closed ? parts.map((part) => part.map(open)) : parts;
+    const rings = polygons.flat().map((ring) => ringCells(facts, ring, closed));
+    return {kind, rings, area: closed ? {polygons} : null};
+  });
   if (!placed.some((shape) => near(shape, facts.axes))) {
     const expected = facts.lonlat ? 'longitude and latitude in degrees' : 'the same units as this map';
     throw new Error(`Nothing in this file lies on the map. Its coordinates must be ${expected}.`);
@@ -68,8 +75,8 @@ export function read(text, facts) {
 function welcome(placed) {
   const borders = placed.filter(({kind}) => kind === 'polygon');
   if (!borders.length) return 'It stays in your browser.';
-  const long = borders.some(({ring}) => ring.length > MOST_CORNERS);
-  const limit = long ? ` Those with more than ${MOST_CORNERS} corners are only drawn.` : '';
+  const long = borders.some(({area}) => corners(area) > MOST_CORNERS);
+  const limit = long ? ` Those with more than ${number(MOST_CORNERS)} corners are only drawn.` : '';
   return `Click inside a border to ask about it.${limit}`;
 }
 

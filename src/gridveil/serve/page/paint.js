@@ -2,7 +2,7 @@
 
 import {colourise} from './colour.js';
 import {make} from './dom.js';
-import {roundLength, ticks, toCells, toWorld} from './frame.js';
+import {ringCells, roundLength, shareAt, ticks, toWorld} from './frame.js';
 import {number} from './words.js';
 
 /** Of everything that is written on a canvas. */
@@ -66,7 +66,7 @@ function coordinates(ctx, {facts, box, pixel, nx, ny, width}, theme) {
   for (const {from, to, room, at, across} of sides) {
     const {values, decimals} = ticks(from, to, Math.max(room, 2));
     for (const value of values) {
-      const [px, py] = at((value - from) / (to - from));
+      const [px, py] = at(shareAt(facts, value, across ? 0 : 1));
       const text = number(value, decimals) + unit;
       ctx.beginPath();
       ctx.moveTo(px, py);
@@ -121,26 +121,28 @@ function cased(ctx, path, colour, width, theme, dash = []) {
   ctx.setLineDash([]);
 }
 
-function lines(points, closed) {
+/** One path of several lines. */
+function lines(rings, closed) {
   const path = new Path2D();
-  points.forEach(([x, y], n) => (n ? path.lineTo(x, y) : path.moveTo(x, y)));
-  if (closed) path.closePath();
+  for (const points of rings) {
+    points.forEach(([x, y], n) => (n ? path.lineTo(x, y) : path.moveTo(x, y)));
+    if (closed) path.closePath();
+  }
   return path;
 }
 
-/** The outline of an area in pixels. */
+/** The outline of an area in pixels: rings. */
 export function outline(area, {facts, pixel}) {
-  if (area.polygon) return area.polygon.map((corner) => pixel(toCells(facts, corner)));
+  if (area.polygons) return area.polygons.flat().map((ring) => ringCells(facts, ring).map(pixel));
   const [[x0, x1], [y0, y1]] = [area.x, area.y];
-  return [[x0, y0], [x1, y0], [x1, y1], [x0, y1]].map(pixel);
+  return [[[x0, y0], [x1, y0], [x1, y1], [x0, y1]].map(pixel)];
 }
 
 function marked(ctx, frame, {area, name, colour, dash}, theme) {
-  const points = outline(area, frame);
-  cased(ctx, lines(points, true), colour, 2.5, theme, dash);
+  const rings = outline(area, frame);
+  cased(ctx, lines(rings, true), colour, 2.5, theme, dash);
   if (!name) return;
-  const x = Math.min(...points.map(([px]) => px));
-  const y = Math.min(...points.map(([, py]) => py));
+  const [x, y] = [0, 1].map((axis) => rings.flat().reduce((least, point) => Math.min(least, point[axis]), Infinity));
   ctx.fillStyle = colour;
   ctx.beginPath();
   ctx.roundRect(x - 1, y - 1, 19, 19, 4);
@@ -153,10 +155,10 @@ function marked(ctx, frame, {area, name, colour, dash}, theme) {
 }
 
 function overlays(ctx, frame, shapes, theme) {
-  for (const {kind, cells} of shapes) {
-    const pixels = cells.map(frame.pixel);
+  for (const {kind, rings} of shapes) {
+    const pixels = rings.map((ring) => ring.map(frame.pixel));
     if (kind === 'point') {
-      const [[x, y]] = pixels;
+      const [[[x, y]]] = pixels;
       const dot = new Path2D();
       dot.arc(x, y, 3.2, 0, 7);
       cased(ctx, dot, theme.ink, 1.5, theme);
@@ -188,8 +190,8 @@ export function paint(ctx, {frame, layers, areas, shapes, draft, cell}, theme) {
   overlays(ctx, frame, shapes, theme);
   for (const each of areas) marked(ctx, frame, each, theme);
   if (draft?.corners) {
-    const points = draft.corners.map((corner) => pixel(toCells(facts, corner)));
-    cased(ctx, lines(points, false), theme.released, 2, theme, [5, 4]);
+    const points = ringCells(facts, draft.corners, false).map(pixel);
+    cased(ctx, lines([points], false), theme.released, 2, theme, [5, 4]);
   } else if (draft) marked(ctx, frame, {area: draft, colour: theme.released, dash: [5, 4]}, theme);
   if (cell) {
     const [x, y] = cell;

@@ -2,7 +2,7 @@
 
 import {make} from './dom.js';
 import {downloadCsv} from './save.js';
-import {duration, figure, instant, number} from './words.js';
+import {duration, figure, instant, joined, number} from './words.js';
 
 /**
  * Ask when a question changes, and show the last one's answer; answers that come late are dropped.
@@ -44,7 +44,7 @@ export function follow(store, element, {question, ask, show, fail, wait = 0}) {
 }
 
 /** A sentence where numbers would be. */
-export const sentence = (text, kind = 'quiet') => make('p', {class: kind}, text);
+export const sentence = (text, kind = 'quiet') => make('p', {class: kind}, joined(text));
 
 /** Names of an answer's columns in files. */
 export const ANSWER = ['kwh', 'standard_error_kwh', 'low_95_kwh', 'high_95_kwh'];
@@ -55,19 +55,13 @@ export const instants = (steps, facts) => steps.map((step) => instant(step, fact
 /** A button that saves a table as a CSV file; table() gives names of columns, and rows. */
 export function csvButton(what, name, table) {
   const label = `CSV: save ${what} as a table`;  // begins with what is seen, for those who speak to their computer
-  return make('button', {type: 'button', class: 'plain', 'aria-label': label, title: label, onclick: () => downloadCsv(`${name}.csv`, ...table())}, 'CSV');
+  const onclick = () => downloadCsv(`${name}.csv`, ...table());
+  return make('button', {type: 'button', class: 'plain', 'aria-label': label, title: label, onclick}, 'CSV');
 }
 
 /** An answer spread evenly over so many parts: its interval shrinks alike. */
 export function per({value, low, high}, parts) {
   return {value: value / parts, low: low / parts, high: high / parts};
-}
-
-/** Three numbers with the digits that their range allows: {value: "12.3", low: "11.9", high: "12.8"}. */
-export function rounded({value, low, high}) {
-  const width = high - low;
-  const decimals = width > 0 ? Math.min(4, Math.max(0, 1 - Math.floor(Math.log10(width)))) : 2;
-  return {value: number(value, decimals), low: number(low, decimals), high: number(high, decimals)};
 }
 
 /** "522 kWh (466 to 578)": for charts, which say that brackets are 95 % intervals. */
@@ -105,17 +99,20 @@ export function size(cells, facts) {
 }
 
 /** A coordinate to a thousandth of what the map spans, or about 10 m. */
-const coordinate = (value, span) => value.toLocaleString('en', {maximumFractionDigits: Math.min(6, Math.max(0, Math.ceil(3 - Math.log10(span))))}).replace('-', '−');
+function coordinate(value, span) {
+  const maximumFractionDigits = Math.min(6, Math.max(0, Math.ceil(3 - Math.log10(span))));
+  return value.toLocaleString('en', {maximumFractionDigits}).replace('-', '−');
+}
 
 /** Where an area lies in coordinates: "x 750 to 2,500, y 0 to 1,000", or "0.42° to 0.35° W, 51.42° to 51.44° N". */
 export function extent(area, facts) {
   const {x, y} = facts.axes;
   const at = ({start, end, size: cells}, edge) => start + ((end - start) * edge) / cells;
-  const corners = area?.polygon ?? [
+  const corners = area?.polygons?.flat(2) ?? [
     [at(x, area?.x[0] ?? 0), at(y, area?.y[0] ?? 0)],
     [at(x, area?.x[1] ?? x.size), at(y, area?.y[1] ?? y.size)],
   ];
-  const degrees = area?.polygon ? Boolean(facts.lonlat) : x.unit === 'degree';
+  const degrees = area?.polygons ? Boolean(facts.lonlat) : x.unit === 'degree';
   const [xs, ys] = [0, 1].map((axis) => corners.map((corner) => corner[axis]));
   const unit = facts.lonlat && !degrees && x.unit ? ` ${x.unit}` : '';
   const limits = (values, axis, [minus, plus]) => {
@@ -123,7 +120,7 @@ export function extent(area, facts) {
     const write = (value) => coordinate(value, degrees ? 0.1 : axis.end - axis.start);
     if (!degrees) return `${write(least)} to ${write(most)}${unit}`;
     if (least < 0 && most <= 0) return `${write(-least)}° to ${write(-most)}° ${minus}`;
-    return least < 0 ? `${write(-least)}° ${minus} to ${write(most)}° ${plus}` : `${write(least)}° to ${write(most)}° ${plus}`;
+    return `${least < 0 ? `${write(-least)}° ${minus}` : `${write(least)}°`} to ${write(most)}° ${plus}`;
   };
   const names = degrees ? ['', ''] : ['x ', 'y '];
   return `${names[0]}${limits(xs, x, 'WE')}, ${names[1]}${limits(ys, y, 'SN')}`;
@@ -149,10 +146,12 @@ export function bar({value, low, high}, [least, most], kind = 'a') {
     span.style.width = `${(100 * Math.abs(to - from)) / (most - least || 1)}%`;
     return span;
   };
-  return make('div', {class: `bar-track ${kind}`, 'aria-hidden': 'true'}, piece('bar-fill', 0, value), piece('bar-whisker', low, high));
+  const pieces = [piece('bar-fill', 0, value), piece('bar-whisker', low, high)];
+  return make('div', {class: `bar-track ${kind}`, 'aria-hidden': 'true'}, ...pieces);
 }
 
 /** The axis that bars share: zero is on it. */
 export function barRange(answers) {
-  return [Math.min(0, ...answers.map(({low}) => low)), Math.max(0, ...answers.map(({high, value}) => Math.max(high, value)))];
+  const ends = answers.flatMap(({value, low, high}) => [value, low, high]);
+  return [Math.min(0, ...ends), Math.max(0, ...ends)];
 }

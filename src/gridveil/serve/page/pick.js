@@ -3,8 +3,8 @@
 import {icon, make} from './dom.js';
 import {toCells, toWorld} from './frame.js';
 import {describe, say, tip, view} from './map.js';
-import {MOST_CORNERS} from './state.js';
-import {place} from './words.js';
+import {MOST_CORNERS, corners} from './state.js';
+import {number, place} from './words.js';
 
 const CLOSE = 12;
 const MODES = {rectangle: ['Rectangle', 'M2 4h12v8H2z'], polygon: ['Polygon', 'M8 1.5 14.5 6 12 14H4L1.5 6z']};
@@ -36,15 +36,22 @@ export function step([x, y], key, {nx, ny}) {
   return nearest([x + dx, y + dy], {nx, ny});
 }
 
-/** Whether a point lies inside a ring (even-odd rule). */
-export function inside([x, y], ring) {
+/** Whether a point lies inside rings: a hole is outside (even-odd rule). */
+export function inside([x, y], rings) {
   let within = false;
-  ring.forEach(([xi, yi], n) => {
-    const [xj, yj] = ring.at(n - 1);
-    if (yi > y !== yj > y && x < ((xj - xi) * (y - yi)) / (yj - yi) + xi) within = !within;
-  });
+  for (const ring of rings) {
+    ring.forEach(([xi, yi], n) => {
+      const [xj, yj] = ring.at(n - 1);
+      if (yi > y !== yj > y && x < ((xj - xi) * (y - yi)) / (yj - yi) + xi) within = !within;
+    });
+  }
   return within;
 }
+
+/** Why a border cannot be asked about. */
+export const tooLong = (count) =>
+  `This border has ${number(count)} corners and is only drawn: up to ${number(MOST_CORNERS)} can be asked about. ` +
+  'Simplify it, and load it again.';
 
 export function mount(element, store) {
   const {canvas} = view;
@@ -101,34 +108,40 @@ export function mount(element, store) {
     view.redraw();
   }
 
+  /** Say why nothing is marked, to the eye too, until something else is done. */
+  function refuse(sentence) {
+    say(sentence);
+    hint.textContent = sentence;
+  }
+
   /** A click: the user's own border below it, or else the cell. */
   function click(event) {
     const at = points(event);
     const cell = cellAt(at, view.frame);
-    const borders = view.shapes.filter(({kind, ring}) => kind === 'polygon' && ring.length <= MOST_CORNERS);
-    const border = borders.findLast(({cells}) => inside(at, cells));
-    if (border) settle({polygon: border.ring});
+    const border = view.shapes.findLast(({area, rings}) => area && inside(at, rings));
+    if (border && corners(border.area) > MOST_CORNERS) refuse(tooLong(corners(border.area)));
+    else if (border) settle(border.area);
     else if (cell && mode === 'rectangle') settle(between(cell, cell));
     else look(cell);
   }
 
   function corner(event) {
     const {facts, pixel, point} = view.frame;
-    const corners = view.draft?.corners.slice(0, -1) ?? [];
+    const set = view.draft?.corners.slice(0, -1) ?? [];
     const here = pixels(event);
-    const first = corners.length && pixel(toCells(facts, corners[0]));
-    if (corners.length > 2 && Math.hypot(here[0] - first[0], here[1] - first[1]) < CLOSE) return close();
-    if (corners.length >= MOST_CORNERS) return undefined;
+    const first = set.length && pixel(toCells(facts, set[0]));
+    if (set.length > 2 && Math.hypot(here[0] - first[0], here[1] - first[1]) < CLOSE) return close();
+    if (set.length >= MOST_CORNERS) return undefined;
     const world = toWorld(facts, point(here));
-    view.draft = {corners: [...corners, world, world]};
+    view.draft = {corners: [...set, world, world]};
     return refresh();
   }
 
   /** Close the polygon; a double click has set its last corner twice. */
   function close() {
-    const corners = (view.draft?.corners ?? []).slice(0, -1);
-    const ring = corners.filter((each, n) => !n || String(each) !== String(corners[n - 1]));
-    if (ring.length > 2) settle({polygon: ring});
+    const set = (view.draft?.corners ?? []).slice(0, -1);
+    const ring = set.filter((each, n) => !n || String(each) !== String(set[n - 1]));
+    if (ring.length > 2) settle({polygons: [[ring]]});
     canvas.focus({preventScroll: true});
   }
 

@@ -6,7 +6,7 @@ import {frame} from './frame.js';
 import {markText, marksIn, scaleName} from './legend.js';
 import {scene, theme} from './map.js';
 import {FONT, paint} from './paint.js';
-import {place, span, zoneName} from './words.js';
+import {NINETY_FIVE, place, span, zoneName} from './words.js';
 
 const EDGE = 24;
 const WIDTH = 900;
@@ -51,7 +51,7 @@ function scale(ctx, facts, quiet, [x, y, width]) {
   ctx.font = `12px ${FONT}`;
   ctx.textBaseline = 'top';
   ctx.textAlign = 'left';
-  ctx.fillText(`${scaleName(facts)}; hatched: the 95 % interval is wider than the value`, x, y - 20, width);
+  ctx.fillText(`${scaleName(facts)}; hatched: the ${NINETY_FIVE} interval is wider than the value`, x, y - 20, width);
   for (const value of marksIn(top, width)) {
     ctx.textAlign = value === top ? 'right' : value ? 'center' : 'left';
     ctx.fillText(markText(value, top), x + position(value, top) * width, y + 17);

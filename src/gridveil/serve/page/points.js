@@ -9,8 +9,8 @@ const LENGTHS = [1800, 3600, 3 * 3600, 6 * 3600, 86400, 7 * 86400];
 /** How many steps make one point: the first natural length (an hour, a day …) that keeps the curve readable. */
 export function stepsPerPoint(steps, seconds) {
   const enough = (every) => Math.ceil(steps / every) <= MOST_POINTS;
-  const natural = LENGTHS.filter((length) => length > seconds && length % seconds === 0).map((length) => length / seconds);
-  return [1, ...natural].find(enough) ?? Math.ceil(steps / MOST_POINTS);
+  const natural = LENGTHS.filter((length) => length > seconds && length % seconds === 0);
+  return [1, ...natural.map((length) => length / seconds)].find(enough) ?? Math.ceil(steps / MOST_POINTS);
 }
 
 /** The steps of point i: its first, and the next one's first. */

@@ -4,10 +4,14 @@ import {chart, pointAt, readable} from './chart.js';
 import {make} from './dom.js';
 import {ANSWER, brief, csvButton, follow, lasting, sentence} from './panel.js';
 import {answerAt} from './points.js';
-import {amount, interval, place, zoneName} from './words.js';
+import {NINETY_FIVE, amount, interval, place, zoneName} from './words.js';
 
 const DAYS = ['Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday', 'Sunday'];
-const KINDS = [['all', 'All days', 'quiet', [4, 4]], ['weekday', 'Monday to Friday', 'a'], ['weekend', 'Saturday and Sunday', 'b']];
+const KINDS = [
+  ['all', 'All days', 'quiet', [4, 4]],
+  ['weekday', 'Monday to Friday', 'a'],
+  ['weekend', 'Saturday and Sunday', 'b'],
+];
 const DAY = 1440;
 
 /** "07:00" from minutes after midnight; the end of a day is 24:00. */
@@ -48,16 +52,22 @@ function figure(heading, id, unit) {
   const element = make('figure', {}, make('figcaption', {}, make('b', {}, heading), ` ${unit}`, key), readout, frame);
 
   function show({lines, minutes, step, range, splits, labels, when, name}) {
+    const one = (line, i) =>
+      make('span', {}, make('b', {class: line.colour}, amount(answerAt(line, i))), ` ${interval(answerAt(line, i))}`);
     const read = (i) => (i == null
       ? [make('span', {}, peaks(lines, when))]
-      : [make('span', {}, when(i)), ...lines.map((line) => make('span', {}, make('b', {class: line.colour}, amount(answerAt(line, i))), ` ${interval(answerAt(line, i))}`))]);
+      : [make('span', {}, when(i)), ...lines.map((line) => one(line, i))]);
     const rest = () => readout.replaceChildren(...read(null));
     frame.onpointerleave = rest;
     frame.onblur = rest;
     key.replaceChildren(...(lines.length > 1 ? lines.map((line) => make('li', {class: line.colour}, line.name)) : []));
-    drawing.show({x: minutes.map((minute) => minute + step / 2), lines, range, splits, labels, height: 210, hover: (i) => readout.replaceChildren(...read(i))});
-    const text = (i) => `${when(i)}: ${lines.map((line) => `${line.name} ${amount(answerAt(line, i))}, ${interval(answerAt(line, i))}`).join('; ')}`;
-    cursor.over({count: minutes.length, page: Math.max(1, Math.round(DAY / step)), text, label: `${name}, with 95 % intervals in brackets. ${peaks(lines, when)}`});
+    const x = minutes.map((minute) => minute + step / 2);
+    const hover = (i) => readout.replaceChildren(...read(i));
+    drawing.show({x, lines, range, splits, labels, height: 210, hover});
+    const told = (line, i) => `${line.name} ${amount(answerAt(line, i))}, ${interval(answerAt(line, i))}`;
+    const text = (i) => `${when(i)}: ${lines.map((line) => told(line, i)).join('; ')}`;
+    const label = `${name}, with ${NINETY_FIVE} intervals in brackets. ${peaks(lines, when)}`;
+    cursor.over({count: minutes.length, page: Math.max(1, Math.round(DAY / step)), text, label});
     rest();
   }
   return {element, show};
@@ -68,27 +78,30 @@ export function mount(element, store, api) {
   const {time} = facts.axes;
   const step = time.step_seconds / 60;
   const unit = `average kWh per ${lasting(1, facts)}`;
-  const noted = `${unit}; shaded, and in brackets: 95 % interval`;
+  const noted = `${unit}; shaded, and in brackets: ${NINETY_FIVE} interval`;
   let [shown, asked] = [null, null];
 
   const title = make('p', {class: 'panel-what'});
   const csv = csvButton('the typical day and week', `${facts.id}-profile`, rows);
   const [day, week] = [figure('Typical day', 'profile-day', noted), figure('Typical week', 'profile-week', noted)];
   const [noDay, noWeek, lacks] = [sentence(''), sentence(''), sentence('')];
-  const body = make('div', {}, make('div', {class: 'panel-head'}, title, csv), day.element, lacks, noDay, week.element, noWeek);
+  const head = make('div', {class: 'panel-head'}, title, csv);
+  const body = make('div', {}, head, day.element, lacks, noDay, week.element, noWeek);
   const trouble = make('div', {role: 'status'});
   element.replaceChildren(body, trouble);
 
   function showDay(answer, name) {
     const same = !answer.weekday || !answer.weekend;  // days of one kind alone: they are all days
-    const lines = KINDS.filter(([kind]) => answer[kind] && (kind === 'all' || !same))
-      .map(([kind, label, colour, dash]) => ({...answer[kind], name: label, colour: same ? 'a' : colour, dash: same ? undefined : dash}));
+    const lines = KINDS.filter(([kind]) => answer[kind] && (kind === 'all' || !same)).map(
+      ([kind, label, colour, dash]) => ({...answer[kind], name: label, ...(same ? {colour: 'a'} : {colour, dash})}));
     const when = (i) => `${wall(answer.minutes[i])} to ${wall(answer.minutes[i] + step, true)}`;
-    const missing = !answer.weekend ? 'no whole Saturday or Sunday' : !answer.weekday ? 'no whole day from Monday to Friday' : '';
+    const none = answer.weekday ? '' : 'no whole day from Monday to Friday';
+    const missing = answer.weekend ? none : 'no whole Saturday or Sunday';
     lacks.textContent = missing && `There is ${missing} in this release, so kinds of days are not told apart.`;
     day.show({
       lines, minutes: answer.minutes, step, when, range: [0, DAY], name: `Typical day, ${name}, ${unit}`,
-      splits: (plot) => (plot.width < 420 ? [0, 6, 12, 18, 24] : [0, 3, 6, 9, 12, 15, 18, 21, 24]).map((hour) => 60 * hour),
+      splits: (plot) => (plot.width < 420 ? [0, 6, 12, 18, 24] : [0, 3, 6, 9, 12, 15, 18, 21, 24])
+        .map((hour) => 60 * hour),
       labels: (_, splits) => splits.map((minute) => wall(minute, true)),
     });
   }
@@ -123,11 +136,16 @@ export function mount(element, store, api) {
   function rows() {
     const names = ['area', 'timezone', 'profile', 'weekday', 'starts_at', ...ANSWER.map((name) => `average_${name}`)];
     const line = (profile, minutes, answers, weekday = () => '') => (answers ? minutes.map((minute, i) => [
-      place(asked.area), asked.zone, profile, weekday(minute), wall(minute), answers.value[i], answers.standard_error[i], answers.low[i], answers.high[i],
+      place(asked.area), asked.zone, profile, weekday(minute), wall(minute),
+      answers.value[i], answers.standard_error[i], answers.low[i], answers.high[i],
     ]) : []);
-    const days = shown.day ? KINDS.flatMap(([kind, label]) => line(`typical day, ${label.toLowerCase()}`, shown.day.minutes, shown.day[kind])) : [];
-    const weeks = shown.week ? line('typical week', shown.week.minutes, shown.week, (minute) => DAYS[Math.floor(minute / DAY) % 7]) : [];
-    return [names, [...days, ...weeks]];
+    const {day: days, week: weeks} = shown;
+    const ofDay = ([kind, label]) => line(`typical day, ${label.toLowerCase()}`, days.minutes, days[kind]);
+    const weekday = (minute) => DAYS[Math.floor(minute / DAY) % 7];
+    return [names, [
+      ...(days ? KINDS.flatMap(ofDay) : []),
+      ...(weeks ? line('typical week', weeks.minutes, weeks, weekday) : []),
+    ]];
   }
 
   follow(store, element, {

@@ -1,5 +1,7 @@
 /** The whole view as one state, kept in the URL's hash so that every view can be linked and restored. */
 
+import {limits} from './frame.js';
+
 export const TABS = ['curve', 'profile', 'highest', 'compare'];
 /** Borders with more corners than this would make links too long to send. */
 export const MOST_CORNERS = 5000;
@@ -15,12 +17,21 @@ function readRange(text) {
   return parts.length === 2 && parts[0] < parts[1] ? parts : null;
 }
 
+/** How many corners an area of polygons has, those of holes too. */
+export const corners = ({polygons}) => polygons.flat().reduce((sum, ring) => sum + ring.length, 0);
+
+/**
+ * An area is "x0:x1,y0:y1" in cells, or polygons: corners "x,y" with ";" between, as the API takes them; "~" begins a
+ * hole, "!" another polygon.
+ */
 function readArea(text) {
   if (!text) return null;
   if (text.includes(';')) {
-    const polygon = text.split(';', MOST_CORNERS + 1).map((corner) => corner.split(',').map(readNumber));
-    const sound = polygon.every((corner) => corner.length === 2 && corner.every(Number.isFinite));
-    return sound && polygon.length >= 3 && polygon.length <= MOST_CORNERS ? {polygon} : null;
+    if (text.split(';', MOST_CORNERS + 1).length > MOST_CORNERS) return null;
+    const ring = (part) => part.split(';').map((corner) => corner.split(',').map(readNumber));
+    const polygons = text.split('!').map((polygon) => polygon.split('~').map(ring));
+    const sound = (each) => each.length >= 3 && each.every((at) => at.length === 2 && at.every(Number.isFinite));
+    return polygons.flat().every(sound) && corners({polygons}) <= MOST_CORNERS ? {polygons} : null;
   }
   const [x, y, ...more] = text.split(',').map(readRange);
   return x && y && !more.length ? {x, y} : null;
@@ -56,7 +67,10 @@ export function fromHash(hash) {
 
 const writeArea = (area) => {
   if (!area) return '';
-  if (area.polygon) return area.polygon.map((corner) => corner.join(',')).join(';');
+  if (area.polygons) {
+    const ring = (each) => each.map((corner) => corner.join(',')).join(';');
+    return area.polygons.map((polygon) => polygon.map(ring).join('~')).join('!');
+  }
   return `${area.x.join(':')},${area.y.join(':')}`;
 };
 
@@ -85,17 +99,19 @@ function fitRange(range, size) {
 }
 
 /** Decimals that place a corner to a millionth of the map: no longer a link than that needs. */
-function decimals({axes, lonlat}) {
-  const width = lonlat ? Math.abs(lonlat[1][0] - lonlat[0][0]) : Math.abs(axes.x.end - axes.x.start);
+function decimals(facts) {
+  const [west, east] = limits(facts);
+  const width = east - west;
   return Math.min(Math.max(6 - Math.floor(Math.log10(width || 1)), 0), 12);
 }
 
 function fitArea(area, facts) {
   const {axes} = facts;
   if (!area) return null;
-  if (area.polygon) {
+  if (area.polygons) {
     const digits = decimals(facts);
-    return {polygon: area.polygon.map((corner) => corner.map((value) => Number(value.toFixed(digits))))};
+    const ring = (each) => each.map((corner) => corner.map((value) => Number(value.toFixed(digits))));
+    return {polygons: area.polygons.map((polygon) => polygon.map(ring))};
   }
   const x = fitRange(area.x, axes.x.size);
   const y = fitRange(area.y, axes.y.size);

@@ -8,37 +8,46 @@ export function number(value, decimals = 0) {
   return Number(text.replace(/[^\d.]/g, '')) === 0 ? text.replace('-', '') : text.replace('-', '−');
 }
 
+/** The finest step that is written, and the one of numbers that are known exactly. */
+const [FINEST, EXACT] = [1e-4, 0.01];
+
 /**
- * An answer in one unit, rounded to what its error allows: two digits of the standard error, never coarser than 1 kWh.
- * @param {{value: number, standard_error?: number, low: number, high: number}} answer kWh
+ * Value and both ends of an interval with no more digits than the interval supports: all three in steps of a power of
+ * ten that is a tenth to a hundredth of its width, counted in units of `divisor`.
  */
-export function figure({value, low, high}) {
-  const largest = Math.max(Math.abs(value), Math.abs(low), Math.abs(high));
-  const [, unit, divisor] = UNITS.find(([from]) => largest >= from);
-  const error = (high - low) / 4 / divisor;
-  const coarsest = divisor === 1 ? 0 : 1;
-  const digits = error > 0 ? 1 - Math.floor(Math.log10(error)) : 2;
-  const decimals = Math.min(Math.max(digits, coarsest), 4);
-  const write = (kwh) => number(kwh / divisor, decimals);
-  return {value: write(value), low: write(low), high: write(high), unit};
+export function rounded({value, low, high}, divisor = 1) {
+  const width = high - low;
+  const step = width > 0 ? Math.max(10 ** Math.floor(Math.log10(width) - 1), FINEST) : EXACT * divisor;
+  const decimals = Math.max(0, Math.round(Math.log10(divisor / step)));
+  const write = (each) => number((Math.round(each / step) * step) / divisor, decimals);
+  return {value: write(value), low: write(low), high: write(high)};
 }
 
-/** "1,346 kWh" */
+/**
+ * An answer in one unit, with the digits that its interval supports.
+ * @param {{value: number, low: number, high: number}} answer kWh
+ */
+export function figure(answer) {
+  const largest = Math.max(...['value', 'low', 'high'].map((name) => Math.abs(answer[name])));
+  const [, unit, divisor] = UNITS.find(([from]) => largest >= from);
+  return {...rounded(answer, divisor), unit};
+}
+
+/** "1,350 kWh" */
 export function amount(answer) {
   const {value, unit} = figure(answer);
   return `${value} ${unit}`;
 }
 
-/** "95 % interval: 1,212 to 1,479 kWh" */
+/** A text in which a number and its percent sign stay on one line. */
+export const joined = (text) => text.replace(/(\d) %/g, '$1\u00a0%');
+
+export const NINETY_FIVE = joined('95 %');
+
+/** "95 % interval: 1,210 to 1,480 kWh" */
 export function interval(answer) {
   const {low, high, unit} = figure(answer);
-  return `95 % interval: ${low} to ${high} ${unit}`;
-}
-
-/** "12.3 %" */
-export function share(fraction) {
-  const percent = 100 * fraction;
-  return `${number(percent, Math.abs(percent) < 10 ? 2 : 1)} %`;
+  return `${NINETY_FIVE} interval: ${low} to ${high} ${unit}`;
 }
 
 /** "hour", "30 minutes", "day": how long a step is. */
@@ -100,7 +109,13 @@ const range = ([first, last]) => (last - first === 1 ? `${first}` : `${first} to
 /** Which part of the map: "the whole map", "cell x 3, y 4", "cells x 3 to 9, y 4 to 8", "a drawn polygon". */
 export function place(area) {
   if (!area) return 'the whole map';
-  if (area.polygon) return `a polygon with ${area.polygon.length} corners`;
+  if (area.polygons) {
+    const [parts, rings] = [area.polygons.length, area.polygons.flat()];
+    const holes = rings.length - parts;
+    const count = number(rings.reduce((sum, ring) => sum + ring.length, 0));
+    const less = holes ? `, less ${holes === 1 ? 'a hole' : `${number(holes)} holes`}` : '';
+    return `${parts === 1 ? 'a polygon' : `${number(parts)} polygons`} with ${count} corners${less}`;
+  }
   const single = area.x[1] - area.x[0] === 1 && area.y[1] - area.y[0] === 1;
   return `${single ? 'cell' : 'cells'} x ${range(area.x)}, y ${range(area.y)}`;
 }

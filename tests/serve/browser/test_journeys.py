@@ -78,7 +78,7 @@ def test_pointing_at_a_cell_says_its_value_and_interval(new_page: Open, town: Re
     shown = tip.locator("b").inner_text()
     low, high = numbers(tip.inner_text().split("interval:")[1])[:2]
     for told, true in zip((*numbers(shown), low, high), (cell.value, cell.low, cell.high), strict=True):
-        assert abs(told - true) < max(0.1 * cell.standard_error, 0.006)
+        assert abs(told - true) < 0.051 * (cell.high - cell.low)  # half a step is a twentieth of the interval at most
 
 
 def test_play_pause_and_scrub(page: Page) -> None:

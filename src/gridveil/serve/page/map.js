@@ -2,7 +2,7 @@
 
 import {isUncertain, palette} from './colour.js';
 import {make} from './dom.js';
-import {frame, toWorld} from './frame.js';
+import {MARGIN, frame, toWorld} from './frame.js';
 import {legend} from './legend.js';
 import {hatching, paint, pictures} from './paint.js';
 import {amount, duration, figure, interval, number} from './words.js';
@@ -10,6 +10,8 @@ import {amount, duration, figure, interval, number} from './words.js';
 const NAME = 'Map of electricity use';
 const KEYS =
   'Arrow keys move from cell to cell. Shift and arrow keys mark a rectangle, Enter asks about it, Escape clears.';
+/** The map is at least so many pixels high and has this share of the window; so much is free below the clock. */
+const [LEAST, SHARE, EDGE] = [240, 0.53, 14];
 const dark = matchMedia('(prefers-color-scheme: dark)');
 
 /** What the map shows beside the state; pick, overlay and save read and change it, then call redraw. */
@@ -102,6 +104,7 @@ export function mount(element, store, api) {
   const bubble = make('div', {class: 'tip', hidden: true});
   element.append(canvas, bubble, keys, live);
   Object.assign(view, {element, canvas});
+  const clock = document.getElementById('clock');
   let due = 0;
   let wanted = null;
   let busy = false;
@@ -131,11 +134,18 @@ export function mount(element, store, api) {
     view.redraw();
   }
 
+  /** How high the map may be: up to where the clock below it goes out of sight, but never small. */
+  function highest() {
+    const [head, foot] = [element.getBoundingClientRect(), clock.getBoundingClientRect()];
+    const room = innerHeight - (head.top + scrollY) - (foot.bottom - head.bottom) - EDGE;
+    return Math.max(LEAST, SHARE * innerHeight, room - MARGIN.top - MARGIN.bottom);
+  }
+
   function measure() {
     const width = element.clientWidth;
     if (!width) return;
     legend(document.getElementById('legend'), store.release, dark.matches);
-    view.frame = frame(store.release, width, Math.max(240, Math.min(0.53 * innerHeight, 760)));
+    view.frame = frame(store.release, width, highest());
     layer();
     view.redraw();
   }
@@ -167,7 +177,8 @@ export function mount(element, store, api) {
     view.redraw();
   });
   dark.addEventListener('change', measure);
-  new ResizeObserver(measure).observe(element);
+  const sizes = new ResizeObserver(measure);
+  for (const each of [element, clock, document.querySelector('.top')]) sizes.observe(each);
   addEventListener('resize', measure);
   measure();
   show(store.get().time);

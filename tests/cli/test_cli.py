@@ -41,7 +41,12 @@ def test_publish_says_what_was_spent_and_keeps_counts_off_standard_output(work: 
     line = f"publish readings.parquet --households households.parquet {PLACE} {BOUNDS} --epsilon 1 --mechanism identity"
     done = gridveil_command(work, f"{line} --out second")
     assert done.returncode == 0
-    assert "Spent epsilon 1 of 1" in done.stdout
+    assert "Spent epsilon 1 of 1.\n" in done.stdout
+    assert "publishing the same households again adds to it" in done.stdout
+    *_, browse, ask, mail = done.stdout.splitlines()
+    assert browse.endswith("gridveil serve second --open")
+    assert ask.endswith("gridveil query second")
+    assert mail.endswith("report second -o report.html")
     assert "200 households" in done.stderr
     assert "200" not in done.stdout
 
@@ -64,7 +69,7 @@ def test_bounds_need_not_be_stated(work: Path) -> None:
     assert f"a noisy histogram of household totals, epsilon {histogram.epsilon:g} of it" in label.bounds[0].origin
     assert any("corrected upwards for it" in line for line in label.not_covered)
     asked = gridveil_command(work, "query without --x 0:4")
-    assert "The error bars are about" in asked.stdout
+    assert "A 95 % interval covers the added noise" in asked.stdout
     truth = make_town(200, grid=Grid(0, 0, 800, 800, nx=8, ny=8), window=DEMO_WINDOW).cube(DEMO_WINDOW).sum()
     assert release.query().value == pytest.approx(truth, rel=0.5)
 

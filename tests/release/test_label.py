@@ -148,8 +148,10 @@ def test_corrected_values_are_told() -> None:
 
 def test_error_bars_about_the_truth_say_so() -> None:
     told = readme(make_label(correction=1.1), about_the_truth=True)
-    assert "The error bars are about the consumption itself" in told
-    assert "about the noise" not in told
+    assert "what was cut from the heaviest users" in told
+    assert "as far as a model of households holds" in told
+    assert "does not cover" not in told
+    assert "does not cover" in readme(make_label(correction=1.1))
     lines = not_covered(corrected=True, about_the_truth=True)
     assert len(lines) == len(NOT_COVERED)
     assert any("as far as a model of households holds" in line for line in lines)

@@ -30,7 +30,7 @@ def test_xarray_sees_coordinates_times_and_units(publish: Publish) -> None:
         assert data.consumption.attrs["units"] == "kW h"
         assert data.attrs["Conventions"] == "CF-1.11"
         assert data.attrs["gridveil_format"] == 1
-        assert "quadrature" in data.attrs["comment"]
+        assert "do not simply combine" in data.attrs["comment"]
         assert data.time.values[0] == np.datetime64("2013-02-04T00")
         assert data.time.values[-1] == np.datetime64("2013-02-05T05")
         assert data.time_bnds.values[3].tolist() == np.array(["2013-02-04T03", "2013-02-04T04"], "M8[ns]").tolist()

@@ -47,10 +47,15 @@ def run(
         published = publish(spec, progress=tell)
     privacy = published.label.privacy
     show.out.print(f"Published {published.path}")
-    show.out.print(f"Spent epsilon {privacy.epsilon_accounted:.9g} of {privacy.epsilon:g} (worst-off pillar).")
+    show.out.print(f"Spent epsilon {privacy.epsilon_accounted:.9g} of {privacy.epsilon:g}.")
     for sentence in (*bounds_in_words(published.label), *warnings(published.label)):
         show.out.print(sentence)
-    show.out.print(f"Next: {show.command('info', published.path)}")
-    show.out.print(f"      {show.command('query', published.path, '--x', '0:1', '--y', '0:1')}")
+    show.out.print(
+        f"Epsilon {privacy.epsilon:g} is spent now, and publishing the same households again adds to it: "
+        "try grids with plan, not with publish."
+    )
+    show.out.print(f"Next: {show.command('serve', published.path, '--open')}")
+    show.out.print(f"      {show.command('query', published.path)}")
+    show.out.print(f"      {show.command('report', published.path, '-o', 'report.html')}")
     show.operator.print("\nFor the operator only (exact counts of private data):")
     show.report(published.report, show.operator)

@@ -24,10 +24,11 @@ Published by {publisher} on {published}.
 
 ## Opening it
 
-With gridveil, which also gives error bars for any region and period:
+With gridveil, which also gives error bars for any region and period (in this folder):
 
-    gridveil info .
+    gridveil serve . --open      # a map in your browser
     gridveil query . --x 0:1 --y 0:1
+    gridveil info .              # the privacy statement in words
 
     import gridveil
     gridveil.open(".").query(x=(0, 1), y=(0, 1))

@@ -40,8 +40,8 @@ NOT_COVERED = (
 CHOSEN_OTHERWISE = "chosen by the mechanism, from public numbers and earlier noisy answers alone"
 SEED = "The seed is of what is computed after the noise was added; the noise has none."
 QUADRATURE = (
-    "Standard errors of cells do not add in quadrature: cells that share a measurement share its noise. "
-    "Ask gridveil for the error of a region."
+    "Errors of cells do not simply combine into the error of a region, because cells share noise: ask gridveil for "
+    "the region."
 )
 NOISES = {"laplace": "Laplace", "staircase": "staircase"}
 CAPPED = "Readings above the step bound are capped to it: true consumption means consumption so capped."
@@ -98,14 +98,14 @@ def error_bars(*, corrected: bool, about_the_truth: bool) -> str:
     """Return what error bars are about, and what they leave out."""
     if about_the_truth:
         return (
-            "The error bars are about the consumption itself: noise, what the bounds cut and spreading are in them, as "
-            "far as a model of households holds."
+            "A 95 % interval covers the added noise, what was cut from the heaviest users, and how use is spread over "
+            "cells and steps, as far as a model of households holds: it assumes that they vary about as London's do."
         )
     cut = "how far the correction for the bounds is wrong" if corrected else "energy cut off by the bounds"
     return (
-        f"The error bars are about the noise. They do not cover {cut}, and cover the error of spreading a measured sum "
-        "over its cells and steps in part at most: the true consumption lies outside a 95 % interval more often than "
-        "in 5 of 100 questions."
+        f"A 95 % interval covers the added noise. It does not cover {cut}, and of the error of spreading a measured "
+        "sum over its cells and steps it covers a part at most: the true consumption lies outside more often than in 5 "
+        "of 100 questions."
     )
 
 

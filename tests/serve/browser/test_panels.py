@@ -158,7 +158,7 @@ def test_the_sentence_on_error_bars_is_one_click_away(page: Page) -> None:
     covers = page.locator("#answer .covers p")
     expect(covers).to_be_hidden()
     page.get_by_text("What the interval covers").click()
-    expect(covers).to_contain_text("The error bars are about")
+    expect(covers).to_contain_text("A 95 % interval covers the added noise")
 
 
 def test_the_curve_by_keyboard(new_page: Open, town: Release) -> None:

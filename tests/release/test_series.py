@@ -145,3 +145,14 @@ def test_areas_of_other_maps_and_too_many_limits_are_refused(publish: Callable[.
         opened.query(x=(0, 1), area=Area.box(GRID))
     with pytest.raises(UsageError, match="type is Point"):
         opened.query(area={"type": "Point", "coordinates": [0, 51.3]})
+
+
+def test_weights_of_an_area_are_shares(release: Opened) -> None:
+    opened, _ = release
+    for wrong in (-0.25, 1.5, np.nan):
+        weights = np.zeros(SHAPE)
+        weights[2, 3] = wrong
+        with pytest.raises(UsageError, match="from 0 to 1"):
+            opened.over(Area(weights), [(0, 4)])
+        with pytest.raises(UsageError, match="from 0 to 1"):
+            opened.at(Area(weights), np.ones((1, WINDOW.steps)))

@@ -1,37 +1,33 @@
-"""The cells that used most over a period, and how certain their order is."""
+"""The cells that used most over a period, and which other places they may have in truth."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gridveil.errors import UsageError
+from gridveil.estimate import Floats
 from gridveil.release.open import Answer, Release
 from gridveil.release.times import step_range
+
+MISSES = 0.05  # of 95 % intervals
+Places = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
 class High(Answer):
-    """A cell, its answer, and the places in the ranking of all cells that single cells' intervals allow it."""
+    """A cell, its answer, and its possible places in the ranking of all cells.
+
+    They are right if the intervals of all cells hold together, widened so that they do in 95 of 100 maps: see
+    `together`.
+    """
 
     x: int
     y: int
     place: tuple[int, int]
-
-
-class Intervals(Protocol):
-    """Both ends of every cell's 95 % interval."""
-
-    @property
-    def low(self) -> NDArray[np.floating]:
-        """The lower end."""
-
-    @property
-    def high(self) -> NDArray[np.floating]:
-        """The upper end."""
 
 
 def highest(release: Release, start: int, stop: int, count: int) -> list[High]:
@@ -41,11 +37,13 @@ def highest(release: Release, start: int, stop: int, count: int) -> list[High]:
         msg = f"count {count}: ask for at least one cell"
         raise UsageError(msg)
     cells = release.cells(start, stop)
-    ranking = np.argsort(-cells.value, axis=None, kind="stable")[:count]
-    y, x = np.unravel_index(ranking, cells.value.shape)
+    value, low, high = (part.astype(np.float64) for part in (cells.value, cells.low, cells.high))
+    y, x = np.unravel_index(np.argsort(-value, axis=None, kind="stable")[:count], value.shape)
     period = np.broadcast_to([start, stop], (len(x), 2))
     answers = release.answers_of(np.column_stack([x, x + 1, y, y + 1, period]))
-    first, last = (place[y, x] for place in places(cells))
+    # Places go by the intervals that are shown: those of all cells at once may be approximations.
+    value[y, x], low[y, x], high[y, x] = answers.value, answers.low, answers.high
+    first, last = (place[y, x] for place in places(*together(value, low, high)))
     return [
         High(
             float(answers.value[i]),
@@ -60,16 +58,34 @@ def highest(release: Release, start: int, stop: int, count: int) -> list[High]:
     ]
 
 
-def places(cells: Intervals) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the best and the worst place of every cell that the intervals allow; 1 is the highest.
+def together(value: Floats, low: Floats, high: Floats) -> tuple[Floats, Floats]:
+    """Return both ends of the 95 % intervals of `n` cells, widened so that all hold together in 95 of 100 maps.
 
-    A cell is surely behind those whose interval begins above the end of its own, surely before those whose interval
-    ends below its beginning; nothing is said of the others.
+    Each must then miss with a chance of at most 5 % / n. Laplace and normal noise, and all sums of such, have
+    log-concave densities, and so `P(|X| > r q) <= P(|X| > q)^r`: intervals `r = ln(20 n) / ln(20)` times as wide are
+    wide enough, and just so for a single Laplace variable. About other errors this is a convention.
+
+    >>> low, high = together(np.full(20, 5.0), np.full(20, 4.0), np.full(20, 7.0))
+    >>> low.round(9)[0].item(), high.round(9)[0].item()
+    (3.0, 9.0)
     """
-    low, high = np.asarray(cells.low), np.asarray(cells.high)
-    surely_above = low.size - np.searchsorted(np.sort(low, axis=None), high, side="right")
-    surely_below = np.searchsorted(np.sort(high, axis=None), low, side="left")
-    return 1 + surely_above, low.size - surely_below
+    ratio = math.log(value.size / MISSES) / math.log(1 / MISSES)
+    # A value may lie outside its own interval, where perhaps nobody lives.
+    return np.minimum(value + ratio * (low - value), low), np.maximum(value + ratio * (high - value), high)
+
+
+def places(low: Floats, high: Floats) -> tuple[Places, Places]:
+    """Return the best and the worst place of every cell that intervals allow; 1 is the highest.
+
+    A cell is behind those whose interval begins above the end of its own, and before those whose interval ends below
+    its beginning; nothing is said of the others.
+
+    >>> [place.tolist() for place in places(np.array([7.0, 2.0, 1.0]), np.array([9.0, 4.0, 3.0]))]
+    [[1, 2, 2], [1, 3, 3]]
+    """
+    above = low.size - np.searchsorted(np.sort(low, axis=None), high, side="right")
+    below = np.searchsorted(np.sort(high, axis=None), low, side="left")
+    return 1 + above, low.size - below
 
 
 def order_in_words(ranked: list[High]) -> str:
@@ -77,18 +93,21 @@ def order_in_words(ranked: list[High]) -> str:
 
     >>> first = High(9.0, 1.0, 7.0, 11.0, x=0, y=0, place=(1, 1))
     >>> second = High(4.0, 1.0, 2.0, 6.0, x=1, y=0, place=(2, 5))
-    >>> order_in_words([first, second])
-    'Going by their 95 % intervals, the place of 1 of these 2 cells is certain; the others may change places.'
+    >>> order_in_words([first])
+    'If all intervals hold (widened so that they do together), this is the true order.'
+    >>> order_in_words([first, second]).split("; ")[1]
+    '1 of these 2 cells then has no other place, the others may change places.'
     """
-    certain = sum(first == last for first, last in (cell.place for cell in ranked))
-    if certain == len(ranked):
-        return "Going by their 95 % intervals, their order is certain: none overlaps with another cell's."
-    if certain == 0:
+    settled = sum(first == last for first, last in (cell.place for cell in ranked))
+    if settled == len(ranked):
+        return "If all intervals hold (widened so that they do together), this is the true order."
+    if settled == 0:
         return (
-            "Going by their 95 % intervals, none of these places is certain: intervals overlap, so the true order may "
-            "be another one, and cells that are not in this list may belong in it."
+            "Their order is open, even if all intervals hold (widened so that they do together): intervals overlap, so "
+            "the true order may be another one, and cells that are not in this list may belong in it."
         )
+    which = f"{settled} of these {len(ranked)} cells then {'has' if settled == 1 else 'have'} no other place"
     return (
-        f"Going by their 95 % intervals, the place of {certain} of these {len(ranked)} cells is certain; "
-        "the others may change places."
+        "Possible places are those if all intervals hold (widened so that they do together); "
+        f"{which}, the others may change places."
     )

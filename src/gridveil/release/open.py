@@ -14,7 +14,7 @@ from gridveil.cube import Grid, Window
 from gridveil.errors import UsageError
 from gridveil.estimate import Floats
 from gridveil.release.area import Area, Range
-from gridveil.release.error_bars.error_model import ErrorModel
+from gridveil.release.error_bars.error_model import ErrorModel, Parts
 from gridveil.release.error_bars.posterior import Draws
 from gridveil.release.files import LABEL, VALUES, load_label
 from gridveil.release.label import Label
@@ -150,6 +150,14 @@ class Release:
         with reading(self.path):
             return _answers(value, *self._errors.bars(self._checked(ranges), value))
 
+    def cost_of(self, ranges: ArrayLike) -> Floats:
+        """Return how many stored numbers `answers_of` must read for the error bar of each range: 0, or up to all.
+
+        Only noisy parts need any; whoever answers strangers may want to refuse, or queue, what needs many.
+        """
+        table = self._checked(ranges)
+        return self._errors.cost_of(table) if isinstance(self._errors, Parts) else np.zeros(len(table))
+
     def _checked(self, ranges: ArrayLike) -> NDArray[np.int64]:
         table = np.asarray(ranges)
         if table.ndim != 2 or table.shape[1] != 6 or not np.issubdtype(table.dtype, np.integer):  # noqa: PLR2004 - three ranges
@@ -187,6 +195,9 @@ class Release:
                 f"schedules of shape {table.shape}: give rows of {self.window.steps} finite weights, one for each step"
             )
             raise UsageError(msg)
+        if self.about_the_truth and (table < 0).any():
+            msg = "schedules: a weight is negative, and these error bars are of sums only, not of differences"
+            raise UsageError(msg)
         if not table.any(axis=1).all():
             msg = f"schedules: row {int(np.flatnonzero(~table.any(axis=1))[0])} takes no step at all"
             raise UsageError(msg)
@@ -195,6 +206,9 @@ class Release:
     def _checked_weights(self, area: Area) -> Floats:
         if area.weights.shape != (self.grid.ny, self.grid.nx):
             msg = f"an area of {area.weights.shape[::-1]} cells on a map of {self.grid.nx} x {self.grid.ny}"
+            raise UsageError(msg)
+        if not ((area.weights >= 0) & (area.weights <= 1)).all():
+            msg = "an area's weights are shares of cells: give numbers from 0 to 1"
             raise UsageError(msg)
         return area.weights
 

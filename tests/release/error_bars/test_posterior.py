@@ -16,6 +16,7 @@ from tests.release.conftest import GRID, WINDOW, make_label
 from gridveil.cube import Grid, Window
 from gridveil.errors import InputError, UsageError
 from gridveil.estimate import LONDON, Behaviour, Estimate, Posterior
+from gridveil.release.area import Area
 from gridveil.release.error_bars.behaviour import half_variances, variances
 from gridveil.release.error_bars.mixture import points
 from gridveil.release.error_bars.posterior import Draws, rounded
@@ -233,3 +234,12 @@ def test_a_changed_file_is_refused(release: Release, tmp_path: Path, name: str) 
         change(file)
     with pytest.raises(InputError, match=message):
         open_release(tmp_path / "release").query()
+
+
+def test_differences_have_no_error_bars_about_consumption(tmp_path: Path) -> None:
+    release = publish_posterior(tmp_path / "release", make_posterior())
+    schedule = np.zeros((1, WINDOW.steps))
+    schedule[0, [3, 18]] = -1.0, 1.0
+    with pytest.raises(UsageError, match="negative"):
+        release.at(Area.box(GRID), schedule)
+    assert release.at(Area.box(GRID), np.abs(schedule)).value[0] > 0

@@ -20,6 +20,7 @@ from gridveil.release.error_bars.heavy import HEAVY, widths_of_sums
 from gridveil.release.error_bars.schedule import Schedule, places
 
 Number = TypeVar("Number", bound=np.number)
+Labels = NDArray[np.int32]
 Noise = tuple[Floats, Callable[[Ints], tuple[Ints, Floats]]]  # what `widths_of_sums` takes
 SLAB_STEPS = 24  # as long as a stored chunk
 SLAB_NUMBERS = 2**21
@@ -29,7 +30,7 @@ DENSE = 4
 class PartsArea(SymmetricArea):
     """The noise of parts in an area; arrays as in `Parts`, weights (y, x)."""
 
-    def __init__(self, labels: NDArray[np.int32] | None, scales: Floats, shares: Floats, weights: Floats) -> None:
+    def __init__(self, labels: Labels | None, scales: Floats, shares: Floats, weights: Floats) -> None:
         self.labels = labels
         self.scales = scales
         self.shares = shares
@@ -51,6 +52,8 @@ class PartsArea(SymmetricArea):
             powers, heavies = self._every_step_and_cell(self.scales, schedule)
         elif self.labels.shape[0] == 1 and (self.shares.shape[0] == 1 or self.shares.shape[1:] == (1, 1)):
             powers, heavies = self._proportional(self.labels, schedule)
+        elif schedule.count == 1:
+            powers, heavies = self._one_query(self.labels, schedule)
         else:
             powers, heavies = self._by_part(self.labels, schedule)
         error = np.sqrt(2 * powers[0])
@@ -84,22 +87,27 @@ class PartsArea(SymmetricArea):
 
         return powers, heavies
 
-    def _proportional(self, labels: NDArray[np.int32], schedule: Schedule) -> Noise:
+    def _proportional(self, labels: Labels, schedule: Schedule) -> Noise:
         """Parts are the same at all times, and so are cells' shares but for one factor: all queries are alike."""
         alike = self.shares.shape[0] == 1
         total = schedule.totals(schedule.factors if alike else schedule.factors * self.shares[:, 0, 0][schedule.steps])
         parts, sums = self._sums_of(labels, self.shares if alike else np.ones((1, 1, 1)), np.zeros(1, int))
-        squares = (sums * self._scales_of_parts[parts]) ** 2
-        own = powers_of(squares[None])[:, 0]
-        heavy = squares[squares >= HEAVY * own[0]]
+        return _alike(sums * self._scales_of_parts[parts], total)
 
-        def heavies(queries: Ints) -> tuple[Ints, Floats]:
-            rows = np.repeat(np.arange(len(queries)), len(heavy))
-            return rows, np.outer(total[queries] ** 2, heavy).ravel()
+    def _one_query(self, labels: Labels, schedule: Schedule) -> Noise:
+        """Add up the parts of a single query slab by slab, in little room however many parts there are."""
+        sums = np.zeros(len(self._scales_of_parts))
+        for first, steps in self._slabs(schedule.steps):
+            numbers, amounts = self._amounts(labels, self.shares, steps)
+            amounts = amounts * schedule.factors[first : first + len(steps), None, None]
+            if len(numbers) == 1:
+                amounts = amounts.sum(axis=0, keepdims=True)
+            least = numbers.min()  # parts are often near each other in number
+            found = np.bincount((numbers - least).ravel(), np.broadcast_to(amounts, numbers.shape).ravel())
+            sums[least : least + len(found)] += found
+        return _alike(sums * self._scales_of_parts, np.ones(1))
 
-        return np.stack([own[n] * total ** (2 * n + 2) for n in range(3)]), heavies
-
-    def _by_part(self, labels: NDArray[np.int32], schedule: Schedule) -> Noise:
+    def _by_part(self, labels: Labels, schedule: Schedule) -> Noise:
         """Add up parts slab by slab; of a query whose last step has passed only power sums and heavy weights stay."""
         count = len(self._scales_of_parts)
         last = np.zeros(schedule.count, int)
@@ -139,17 +147,21 @@ class PartsArea(SymmetricArea):
         """Scales by part number, none of them first: labels start at -1."""
         return np.concatenate([[0.0], self.scales])
 
-    def _sums_of(self, labels: NDArray[np.int32], shares: Floats, steps: Ints) -> tuple[Ints, Floats]:
+    def _sums_of(self, labels: Labels, shares: Floats, steps: Ints) -> tuple[Ints, Floats]:
         """Return the sums of weight * share by part number and step: `step * count + number`, steps from 0."""
+        numbers, amounts = self._amounts(labels, shares, steps)
+        keys = np.arange(len(steps))[:, None, None] * len(self._scales_of_parts) + numbers
+        return summed(keys.ravel(), np.broadcast_to(amounts, keys.shape).ravel())
+
+    def _amounts(self, labels: Labels, shares: Floats, steps: Ints) -> tuple[Labels, Floats]:
+        """Return part numbers, from 1, and weight * share, added up along axes of space that have one part."""
         numbers = self._cut(labels, steps)
         if numbers.min() < -1 or numbers.max() >= len(self.scales):
             msg = f"labels from {numbers.min()} to {numbers.max()} for {len(self.scales)} parts"
             raise ValueError(msg)
         amounts = self._cut(shares, steps) * self.weights
         alike = tuple(axis for axis in (1, 2) if numbers.shape[axis] == 1)
-        amounts = amounts.sum(axis=alike, keepdims=True)
-        keys = np.arange(len(steps))[:, None, None] * len(self._scales_of_parts) + numbers + 1
-        return summed(keys.ravel(), np.broadcast_to(amounts, keys.shape).ravel())
+        return numbers + 1, amounts.sum(axis=alike, keepdims=True)
 
     def _slabs(self, steps: Ints) -> Iterator[tuple[int, Ints]]:
         """Split steps into runs of neighbours that are read together, with the place of each run's first."""
@@ -165,6 +177,19 @@ class PartsArea(SymmetricArea):
         sides = (slice(int(steps[0]), int(steps[-1]) + 1), *self.box)
         held = array[tuple(side if size > 1 else slice(None) for side, size in zip(sides, array.shape, strict=True))]
         return held if len(held) in {1, len(steps)} else held[steps - steps[0]]
+
+
+def _alike(weights: Floats, times: Floats) -> Noise:
+    """Return the noise of queries that have the same weights, each multiplied."""
+    squares = weights**2
+    own = powers_of(squares[None])[:, 0]
+    heavy = squares[(squares >= HEAVY * own[0]) & (squares > 0)]
+
+    def heavies(queries: Ints) -> tuple[Ints, Floats]:
+        rows = np.repeat(np.arange(len(queries)), len(heavy))
+        return rows, np.outer(times[queries] ** 2, heavy).ravel()
+
+    return np.stack([own[n] * times ** (2 * n + 2) for n in range(3)]), heavies
 
 
 def powers_of(squares: Floats) -> Floats:

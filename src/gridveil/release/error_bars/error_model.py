@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from gridveil.errors import UsageError
 from gridveil.estimate import Floats, NoisyParts, Replicates
 from gridveil.release.error_bars.area_errors import AreaErrors, Bars, SpreadArea, around
-from gridveil.release.error_bars.area_parts import PartsArea
+from gridveil.release.error_bars.area_parts import SLAB_NUMBERS, PartsArea
+from gridveil.release.error_bars.boxes import numbers_in, numbers_read
 from gridveil.release.error_bars.cells_parts import noise_of_cells
 from gridveil.release.error_bars.intervals import Weights, errors_of, t_quantile
 from gridveil.release.prefix import box_sums, prefix_sums
@@ -96,9 +97,31 @@ class Parts(Symmetric):
 
     def errors_of(self, ranges: NDArray[np.int64]) -> tuple[Floats, Floats]:
         """Return standard error and half-width of the 95 % interval of each range query."""
-        return errors_of(
-            self._weights((slice(t0, t1), slice(y0, y1), slice(x0, x1))) for x0, x1, y0, y1, t0, t1 in ranges.tolist()
+        # What is large is read a slab at a time: a map over a year is more than memory holds.
+        shapes = [array.shape for array in self._arrays]
+        if self.labels is None:
+            shapes = [np.broadcast_shapes(*shapes)]
+        large = np.max([numbers_in(shape, ranges) for shape in shapes], axis=0) > SLAB_NUMBERS
+        error, width = np.empty(len(ranges)), np.empty(len(ranges))
+        error[~large], width[~large] = errors_of(
+            self._weights((slice(t0, t1), slice(y0, y1), slice(x0, x1)))
+            for x0, x1, y0, y1, t0, t1 in ranges[~large].tolist()
         )
+        for row in np.flatnonzero(large):
+            x0, x1, y0, y1, *period = ranges[row].tolist()
+            weights = np.zeros((y1, x1))
+            weights[y0:, x0:] = 1.0
+            (error[row],), (width[row],) = self.of_area(weights).noise_over(np.array([period]))
+        return error, width
+
+    def cost_of(self, ranges: NDArray[np.int64]) -> Floats:
+        """Return how many stored numbers the error bars of each range query must read."""
+        return np.asarray(sum(numbers_read(array, ranges) for array in self._arrays))
+
+    @property
+    def _arrays(self) -> list[Floats | Labels]:
+        """Those with axes (time, y, x)."""
+        return [self.scales if self.labels is None else self.labels, self.shares]
 
     def of_area(self, weights: Floats) -> PartsArea:
         """Return the noise of an area, weights (y, x)."""

@@ -135,7 +135,7 @@ def test_the_large_number_is_rounded_no_finer_than_it_is_known(page: Page, town:
     scale = round(wanted.value / value, 0)
     assert scale in {1, 1000}
     for told, true in ((value, wanted.value), (low, wanted.low), (high, wanted.high)):
-        assert abs(told * scale - true) < 0.1 * wanted.standard_error
+        assert abs(told * scale - true) < 0.051 * (wanted.high - wanted.low)
 
 
 def test_a_drawn_polygon(new_page: Open, london: Release, screenshot: Shot) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 from gridveil.cube import Grid, Window
 from gridveil.errors import BudgetError, UsageError
 from gridveil.estimate import Estimate, Posterior
-from gridveil.ingest.ingest import ingest
+from gridveil.ingest.ingest import axes, ingest
 from gridveil.ingest.report import Report
 from gridveil.ingest.source import IngestedSource
 from gridveil.mechanisms.base import Mechanism, Progress, silent
@@ -35,7 +35,7 @@ from gridveil.release.label import (
     WindowName,
 )
 from gridveil.release.write import write_release
-from gridveil.spec import HOW_TO_CHOOSE, STEP_BY_DEFAULT, WH_PER_KWH, Spec, make_spec
+from gridveil.spec import HOW_TO_CHOOSE, LATITUDE, LONGITUDE, NO_CRS, STEP_BY_DEFAULT, WH_PER_KWH, Spec, make_spec
 
 LONGEST_NAME = 255
 """Bytes that a name of a file or folder may have."""
@@ -71,6 +71,16 @@ class Plan:
         first = window.before(before).start if before else window.start
         return cls(spec, spec.to_grid(), window, Window(first, window.step, before + window.steps), mechanism)
 
+    def in_degrees_of_nothing(self) -> bool:
+        """Whether places are in columns called longitude and latitude, but no coordinate system was stated.
+
+        It asks for the names of columns alone, never for a row, so that it may stop a publication.
+        """
+        if self.spec.crs is not None:
+            return False
+        x, y = axes(self.spec.tables()[1])
+        return x.lower() in LONGITUDE and y.lower() in LATITUDE
+
     def ingest(self) -> tuple[IngestedSource, Report]:
         """Read the tables."""
         return ingest(*self.spec.tables(), self.grid, self.reading_window)
@@ -97,6 +107,8 @@ def run(spec: Spec, *, progress: Progress = silent, noise: Noise | None = None, 
     spec.need(*HOW_TO_CHOOSE)
     plan, bound, budget, out = Plan.of(spec), spec.to_bound(), allowed_budget(spec), Path(spec.out or "")
     check_out(out)
+    if plan.in_degrees_of_nothing():
+        raise UsageError(NO_CRS)
     progress("read the tables", 0.0)
     source, report = plan.ingest()
     progress("read the tables", 1.0)

@@ -53,6 +53,14 @@ HOW_TO_CHOOSE = {
     "out": "give --out DIR: a folder that does not exist yet",
 }
 
+LONGITUDE, LATITUDE = ("lon", "lng", "long", "longitude"), ("lat", "latitude")
+"""Names of columns that are degrees."""
+
+NO_CRS = (
+    "the households' columns are longitude and latitude, but no coordinate system was stated: give --crs EPSG:4326 "
+    "(in a spec: crs), or --crs local for a map that knows no degrees"
+)
+
 
 def _refuse_truth(given: object) -> object:
     if isinstance(given, bool):

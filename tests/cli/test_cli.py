@@ -130,6 +130,31 @@ def test_check_reports_and_strict_fails(work: Path) -> None:
     assert strict.returncode == 3
 
 
+def test_check_fails_if_nothing_counts(work: Path) -> None:
+    line = f"check readings.parquet --households households.parquet {PLACE} --mechanism even"
+    done = gridveil_command(work, line.replace("0,0,800,800", "5000,0,5800,800"))
+    assert done.returncode == 3
+    assert "the extent is x 5000 to 5800" in done.stdout
+    assert "no reading counts" in done.stderr
+
+
+def test_longitude_and_latitude_need_a_coordinate_system(tmp_path: Path) -> None:
+    (tmp_path / "readings.csv").write_text("household,timestamp,kwh\na,2013-02-04 00:00,1\n")
+    (tmp_path / "homes.csv").write_text("household,lon,lat\na,-0.4,51.4\n")
+    place = "--extent -0.5,51.3,-0.2,51.6 --grid 2x2 --start 2013-02-04T00:00 --steps 2 --mechanism even"
+    tables = "readings.csv --households homes.csv"
+    seen = gridveil_command(tmp_path, f"check {tables} {place}")
+    assert seen.returncode == 0
+    assert "give --crs EPSG:4326" in seen.stdout
+    assert "--crs" not in gridveil_command(tmp_path, f"check {tables} {place} --crs EPSG:4326").stdout
+    refused = gridveil_command(tmp_path, f"publish {tables} {place} --epsilon 3 --out release")
+    assert (refused.returncode, (tmp_path / "release").exists()) == (2, False)
+    assert "give --crs EPSG:4326" in refused.stderr
+    assert "read the tables" not in refused.stderr
+    done = gridveil_command(tmp_path, f"publish {tables} {place} --epsilon 3 --out release --crs local")
+    assert done.returncode == 0, done.stderr
+
+
 @pytest.mark.parametrize(
     ("line", "code", "words"),
     [

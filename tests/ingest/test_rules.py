@@ -33,6 +33,29 @@ def test_text_that_is_no_timestamp(ask: Any, text: str) -> None:
     assert [(f.what, f.count, f.example) for f in report.faults] == [("timestamp missing or unreadable", 1, "a")]
 
 
+def test_what_is_unreadable_is_shown_beside_what_is_readable(ask: Any) -> None:
+    _, report = ask(b"household,timestamp,kwh\na,04/02/2013 01:00,1\nb,2013-02-04 01:00,\nb,2013-02-04 02:00,\x1b0.5\n")
+    when, energy = report.hints
+    assert "unreadable: there is '04/02/2013 01:00'; write 2013-02-04 00:30:00, year first (docs/input.md" in when
+    assert "not finite: there is '\\x1b0.5'; write 0.5, with a point (docs/input.md, Energy)" in energy
+    long = ask(at("4" * 1000))[1].hints[0]
+    assert f"there is '{'4' * 40}...'" in long
+    assert (
+        ask({**at(""), "timestamp": pa.array([None], pa.timestamp("us"))})[1]
+        .hints[0]
+        .startswith("Timestamp missing or unreadable: write")
+    )
+
+
+def test_a_place_outside_is_shown_beside_the_extent(ask: Any) -> None:
+    grid = Grid(-0.5, 51.0, -0.25, 52.0, 2, 2)
+    for x, y, swapped in ((51.5, -0.4, True), (7.0, 51.5, False)):
+        homes = {"household": ["a", "b"], "x": [-0.3, x], "y": [51.5, y]}
+        (hint,) = ask(at("2013-02-04"), homes, grid=grid)[1].hints
+        assert f"one is at x {x:g}, y {y:g}; the extent is x -0.5 to -0.25, y 51 to 52" in hint
+        assert ("with x and y swapped it would be inside" in hint) == swapped
+
+
 @pytest.mark.parametrize(
     ("text", "step"),
     [

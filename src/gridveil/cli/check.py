@@ -41,6 +41,7 @@ def run(
     flags = {name: value for name, value in locals().items() if name not in ("source", "parameters", "strict")}
     from gridveil.cli import show
     from gridveil.publication import Plan
+    from gridveil.spec import NO_CRS
 
     plan = Plan.of(o.spec_from(source, parameters, flags))
     with show.bars() as tell:
@@ -48,6 +49,11 @@ def run(
         _, report = plan.ingest()
         tell("read the tables", 1.0)
     show.report(report, show.out)
+    if plan.in_degrees_of_nothing():
+        show.out.print(f"WARNING: {NO_CRS}. Without it `publish` refuses to go on.")
+    if not report.counted:
+        msg = "no reading counts: there is nothing to publish"
+        raise InputError(msg)
     if strict and report.faults:
         msg = "--strict: there is something to report"
         raise InputError(msg)

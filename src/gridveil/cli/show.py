@@ -60,6 +60,8 @@ def report(seen: Report, console: Console) -> None:
         example = Text("" if fault.example is None else ascii(fault.example)[1:-1])
         table.add_row(fault.table, fault.what, f"{fault.count:,}", example)
     console.print(table)
+    for hint in seen.hints:
+        console.print(hint)
 
 
 def command(*words: object) -> str:

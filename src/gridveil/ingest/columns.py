@@ -39,6 +39,13 @@ def identifier(column: ir.Column, path: str) -> ir.StringColumn:
     raise _wrong_type(path, column, "text or whole numbers")
 
 
+def written(column: ir.Column) -> ir.StringColumn:
+    """Return a column as it is written, if it is text and not empty; else null."""
+    import ibis
+
+    return column.nullif("") if column.type().is_string() else ibis.null("string")
+
+
 def number(column: ir.Column, path: str) -> ir.FloatingColumn:
     """Return numbers in double precision: the same on every engine. Not finite or unreadable: null."""
     if column.type().is_string():

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from gridveil.cube import Grid, Window
 from gridveil.ingest.report import Report, answer, duplicate_faults, household_faults, reading_faults
-from gridveil.ingest.rules import LARGEST_READING, accepted, places, readings
+from gridveil.ingest.rules import LARGEST_READING, accepted, coordinates, places, readings
 from gridveil.ingest.schema import HouseholdsTable, ReadingsTable
 from gridveil.ingest.source import IngestedSource, contributions, resolved
 from gridveil.ingest.tables import open_table, reading
@@ -32,6 +32,12 @@ def connect() -> Backend:
     return con
 
 
+def axes(households_table: HouseholdsTable) -> tuple[str, str]:
+    """Return the names of the columns of the place, without reading a row."""
+    with reading(households_table.path):
+        return coordinates(open_table(connect(), "households", households_table), households_table)
+
+
 def ingest(
     readings_table: ReadingsTable, households_table: HouseholdsTable, grid: Grid, window: Window
 ) -> tuple[IngestedSource, Report]:
@@ -44,7 +50,7 @@ def ingest(
     con = connect()
     with reading(households_table.path):
         where = places(open_table(con, "households", households_table), households_table, grid).materialised(con)
-        faults = household_faults(where)
+        faults = household_faults(where, grid)
         households = answer(where.located.count())
     with reading(readings_table.path):
         rows = readings(open_table(con, "readings", readings_table), readings_table, window)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from gridveil.cube import Window
+from gridveil.cube import Grid, Window
 from gridveil.ingest.rules import LARGEST_READING, READING_FAULTS, Places, row_faults
 
 if TYPE_CHECKING:
@@ -19,14 +19,28 @@ NOTHING_COUNTED = (
 )
 
 
+TIMESTAMP_FAULT, ENERGY_FAULT = 1, 3
+"""Which of READING_FAULTS are about text that has another form."""
+
+READABLE = {
+    TIMESTAMP_FAULT: "write 2013-02-04 00:30:00, year first (docs/input.md, Time)",
+    ENERGY_FAULT: "write 0.5, with a point (docs/input.md, Energy)",
+}
+
+LONGEST_SHOWN = 40
+
+OUTSIDE = "outside the extent: household dropped"
+
+
 @dataclass(frozen=True)
 class Fault:
-    """How often something was wrong, with one household that it happened to."""
+    """How often something was wrong, with one household that it happened to, and what may help."""
 
     table: str
     what: str
     count: int
     example: str | None
+    hint: str | None = None
 
 
 @dataclass(frozen=True)
@@ -44,8 +58,14 @@ class Report:
             f"{rows}; {self.households:,} households inside the extent.",
             *([NOTHING_COUNTED] if not self.counted else []),
             *(f"  {fault.table}: {fault.what}: {fault.count:,}" for fault in self.faults),
+            *self.hints,
         ]
         return "\n".join(lines)
+
+    @property
+    def hints(self) -> list[str]:
+        """What may help, with a value from the tables as an example."""
+        return [f"{fault.what.capitalize()}: {fault.hint}" for fault in self.faults if fault.hint]
 
 
 def answer(number: ir.Scalar) -> Any:  # noqa: ANN401  # whatever the engine's type is in Python
@@ -63,11 +83,32 @@ def reading_faults(rows: ibis.Table, places: Places, window: Window) -> list[Fau
     rows = rows.left_join(located, "household").drop("household_right")
     faults = (*row_faults(rows, window), rows.named.isnull(), rows.placed.isnull(), rows.wh > LARGEST_READING)
     fault = ibis.cases(*((fault, index) for index, fault in enumerate(faults)), else_=None)
-    judged = rows.select("household", fault=fault).drop_null("fault")
-    counts = judged.group_by("fault").agg(rows=judged.count(), example=judged.household.min())
+    text = ibis.cases((fault == TIMESTAMP_FAULT, rows.time_text), (fault == ENERGY_FAULT, rows.energy_text), else_=None)
+    judged = rows.select("household", fault=fault, text=text).drop_null("fault")
+    counts = judged.group_by("fault").agg(
+        rows=judged.count(),
+        example=judged.household.min(),
+        text=judged.text.argmin(judged.household, where=judged.text.notnull()),
+    )
     texts = (*READING_FAULTS, "energy above 1 GWh, counted as 1 GWh")
     found = counts.order_by("fault").to_pyarrow().to_pylist()
-    return [Fault("readings", texts[row["fault"]], row["rows"], row["example"]) for row in found]
+    return [
+        Fault("readings", texts[row["fault"]], row["rows"], row["example"], _readable(row["fault"], row["text"]))
+        for row in found
+    ]
+
+
+def _readable(fault: int, text: str | None) -> str | None:
+    """Return what is readable, beside what is not."""
+    if fault not in READABLE:
+        return None
+    seen = "" if text is None else f"there is {_shown(text)}; "
+    return f"{seen}{READABLE[fault]}"
+
+
+def _shown(text: str) -> str:
+    """Return text of anybody's letter by letter, never as commands to a terminal, and not all of it if it is long."""
+    return ascii(text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]}...")
 
 
 def duplicate_faults(resolved: ibis.Table) -> list[Fault]:
@@ -76,7 +117,7 @@ def duplicate_faults(resolved: ibis.Table) -> list[Fault]:
     return [Fault("readings", "duplicate: same household and second", duplicates, None)] if duplicates else []
 
 
-def household_faults(places: Places) -> list[Fault]:
+def household_faults(places: Places, grid: Grid) -> list[Fault]:
     """Count what is wrong with the table of households."""
     rows, seen = places.rows, places.seen
     no_place = rows.household.notnull() & (rows.x.isnull() | rows.y.isnull())
@@ -90,6 +131,8 @@ def household_faults(places: Places) -> list[Fault]:
         conflict=seen.household.min(where=conflict),
         outsiders=outside.sum(),
         outsider=seen.household.min(where=outside),
+        x=seen.west.argmin(seen.household, where=outside),
+        y=seen.south.argmin(seen.household, where=outside),
         repeats=(seen.usable - 1).sum(where=twice),
         repeated=seen.household.min(where=twice),
     )
@@ -98,7 +141,16 @@ def household_faults(places: Places) -> list[Fault]:
         Fault("households", "household missing, or line unreadable", a["nameless"] or 0, None),
         Fault("households", "coordinate missing, unreadable or not finite", a["placeless"] or 0, a["example"]),
         Fault("households", "two different places: household dropped", b["conflicts"] or 0, b["conflict"]),
-        Fault("households", "outside the extent: household dropped", b["outsiders"] or 0, b["outsider"]),
+        Fault("households", OUTSIDE, b["outsiders"] or 0, b["outsider"], _where(b["x"], b["y"], grid)),
         Fault("households", "same household and place again", b["repeats"] or 0, b["repeated"]),
     )
     return [fault for fault in faults if fault.count]
+
+
+def _where(x: float | None, y: float | None, grid: Grid) -> str | None:
+    """Return a place that is outside, beside the extent."""
+    if x is None or y is None:
+        return None
+    extent = f"the extent is x {grid.x0:g} to {grid.x1:g}, y {grid.y0:g} to {grid.y1:g}"
+    turned = grid.x0 <= y < grid.x1 and grid.y0 <= x < grid.y1
+    return f"one is at x {x:g}, y {y:g}; {extent}" + ("; with x and y swapped it would be inside" if turned else "")

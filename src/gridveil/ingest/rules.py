@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 from gridveil.cube import Grid, Window
 from gridveil.errors import InputError, UsageError
-from gridveil.ingest.columns import identifier, number, seconds
+from gridveil.ingest.columns import identifier, number, seconds, written
 from gridveil.ingest.schema import HouseholdsTable, ReadingsTable
 from gridveil.ingest.tables import require_columns
 
@@ -62,7 +62,7 @@ def places(table: ibis.Table, schema: HouseholdsTable, grid: Grid) -> Places:
     if not (math.isfinite(width) and math.isfinite(height)):
         msg = f"extent {grid.x0},{grid.y0},{grid.x1},{grid.y1}: too large to tell places apart"
         raise UsageError(msg)
-    x, y = _coordinates(table, schema)
+    x, y = coordinates(table, schema)
     require_columns(table, schema.path, {"household": schema.household, "x": x, "y": y})
     rows = table.select(
         household=identifier(table[schema.household], schema.path),
@@ -93,7 +93,8 @@ def places(table: ibis.Table, schema: HouseholdsTable, grid: Grid) -> Places:
     return Places(rows, seen, located)
 
 
-def _coordinates(table: ibis.Table, schema: HouseholdsTable) -> tuple[str, str]:
+def coordinates(table: ibis.Table, schema: HouseholdsTable) -> tuple[str, str]:
+    """Return the names of the columns of the place."""
     if schema.x is not None and schema.y is not None:
         return schema.x, schema.y
     found = [pair for pair in (("lon", "lat"), ("x", "y")) if set(pair) <= set(table.columns)]
@@ -101,14 +102,17 @@ def _coordinates(table: ibis.Table, schema: HouseholdsTable) -> tuple[str, str]:
         has = "both" if found else "neither"
         msg = (
             f"{schema.path}: it has {has} of lon, lat and x, y (columns: {', '.join(table.columns)}). "
-            "Say in the spec which columns hold the coordinates: [households] x = ..., y = ..."
+            "Say in a spec which columns hold the coordinates: [households] x = ..., y = ... (docs/input.md, Tables)"
         )
         raise InputError(msg)
     return found[0]
 
 
 def readings(table: ibis.Table, schema: ReadingsTable, window: Window) -> ibis.Table:
-    """Return household, second and (unrounded) Wh of every row; what is unreadable is null."""
+    """Return household, second and (unrounded) Wh of every row; what is unreadable is null.
+
+    `time_text` and `energy_text` are what was written there, to show the operator; null where it is not text.
+    """
     names = {"household": schema.household, "timestamp": schema.timestamp, "energy": schema.energy}
     require_columns(table, schema.path, names)
     return table.select(
@@ -116,6 +120,8 @@ def readings(table: ibis.Table, schema: ReadingsTable, window: Window) -> ibis.T
         # An interval's end belongs to the step that it closes.
         second=seconds(table[schema.timestamp], schema.path, window, schema.timezone) - int(schema.timestamps == "end"),
         wh=number(table[schema.energy], schema.path) * _wh_per_unit(schema),
+        time_text=written(table[schema.timestamp]),
+        energy_text=written(table[schema.energy]),
     )
 
 

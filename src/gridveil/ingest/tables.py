@@ -107,6 +107,6 @@ def require_columns(table: ibis.Table, path: str, names: dict[str, str]) -> None
     if missing:
         msg = (
             f"{path}: no column {', '.join(missing)}. It has: {', '.join(table.columns)}. "
-            "Say in the spec which column is which."
+            "Say in a spec which column is which (docs/input.md, Tables)."
         )
         raise InputError(msg)

@@ -24,8 +24,9 @@ from tests.serve.conftest import BASE, SPRING, write
 from gridveil.cube import Grid
 from gridveil.release.open import Release, open_release
 from gridveil.serve import downloads, guard, page, questions, regions
-from gridveil.serve.app import create_app, warm_up
+from gridveil.serve.app import create_app
 from gridveil.serve.cache import Cache
+from gridveil.serve.first import warm_up
 from gridveil.serve.heavy import Heavy
 from gridveil.serve.served import open_all
 
@@ -413,17 +414,18 @@ def test_many_at_once_get_the_same_answers(folders: list[Path]) -> None:
 
 
 def test_too_many_large_questions_are_told_to_wait(app: FastAPI, client: TestClient) -> None:
-    app.state.heavy = Heavy(at_once=1, waiting=0)
-    with app.state.heavy.turn():
+    app.state.desk.room = Heavy(at_once=1, waiting=0)
+    with app.state.desk.room.turn():
         response = client.get(f"{TOWN}/slice")
         assert response.status_code == 503
         assert response.headers["retry-after"] == "5"
         assert "busy" in response.json()["detail"]
         assert client.get(f"{TOWN}/query").status_code == 200
     assert client.get(f"{TOWN}/slice").status_code == 200
-    app.state.heavy = Heavy(at_once=1, waiting=1, patience=0.01)
-    with app.state.heavy.turn():
-        assert client.get(f"{TOWN}/slice").status_code == 503
+    app.state.desk.room = Heavy(at_once=1, waiting=1, patience=0.01)
+    with app.state.desk.room.turn():
+        assert client.get(f"{TOWN}/slice").status_code == 200  # known by now: it needs no turn
+        assert client.get(f"{TOWN}/slice?time=0:1").status_code == 503
 
 
 def test_a_file_damaged_while_it_is_served_is_told_without_a_traceback(
@@ -443,9 +445,12 @@ def test_a_file_damaged_while_it_is_served_is_told_without_a_traceback(
 def test_what_is_asked_for_first_is_known_before(
     app: FastAPI, client: TestClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    warm_up(app)
-    monkeypatch.setattr(Release, "cells", None)
-    assert client.get(TOWN).status_code == 200
+    warm_up(app.state.desk, app.state.served.values())
+    for method in ("cells", "over", "answers_of"):
+        monkeypatch.setattr(Release, method, None)
+    for url in ("", "/slice?time=0:30&format=float32", "/series?every=1", "/query?time=0:30"):
+        assert client.get(TOWN + url).status_code == 200, url
+    assert client.get(f"{TOWN}/query?time=0:29").status_code == 500
 
 
 def test_a_fault_of_ours_is_told_without_a_traceback(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:

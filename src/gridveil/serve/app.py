@@ -3,26 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterable, Mapping
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 
 from fastapi import FastAPI, HTTPException, Request, Response
 from starlette.middleware.gzip import DEFAULT_EXCLUDED_CONTENT_TYPES, GZipMiddleware
 
 import gridveil
-from gridveil.errors import GridveilError
 from gridveil.release.open import Release
 from gridveil.serve import refusals
-from gridveil.serve.cache import Cache
-from gridveil.serve.downloads import COMPRESSED_TYPES, Downloads
-from gridveil.serve.facts import known_facts
+from gridveil.serve.desk import Desk
+from gridveil.serve.downloads import TYPES, Downloads
 from gridveil.serve.guard import Guard
-from gridveil.serve.heavy import Heavy
 from gridveil.serve.page import File, read_page
 from gridveil.serve.routes import check_tag, router
-from gridveil.serve.served import Served
+from gridveil.serve.served import Served, together
 
-CACHED_BYTES = 64 * 2**20
-COMPRESSED = (*DEFAULT_EXCLUDED_CONTENT_TYPES, *COMPRESSED_TYPES)
+AS_THEY_ARE = (*DEFAULT_EXCLUDED_CONTENT_TYPES, *TYPES)
 ABOUT = """Consumption of households over space and time, published under differential privacy.
 
 Every number comes with a standard error and a 95 % interval. Ranges are half-open; cells are counted from 0 in the
@@ -40,25 +36,18 @@ def create_app(releases: Mapping[str, Release], hosts: Iterable[str] = ()) -> Fa
         redoc_url=None,
         lifespan=_lifespan,
     )
-    app.state.served = {name: Served(name, release) for name, release in releases.items()}
-    app.state.cache = Cache(CACHED_BYTES)
-    app.state.heavy = Heavy()
+    said = together(releases)
+    app.state.served = {name: Served(name, release, said) for name, release in releases.items()}
+    app.state.desk = Desk()
     app.state.downloads = Downloads()
     app.state.page = read_page()
     refusals.install(app)
     app.include_router(router)
     app.add_api_route("/", _page_file, include_in_schema=False)
     app.add_api_route("/page/{name:path}", _page_file, include_in_schema=False)
-    app.add_middleware(GZipMiddleware, minimum_size=1000, compresslevel=1, exclude_content_types=COMPRESSED)
+    app.add_middleware(GZipMiddleware, minimum_size=1000, compresslevel=1, exclude_content_types=AS_THEY_ARE)
     app.add_middleware(Guard, hosts=hosts)
     return app
-
-
-def warm_up(app: FastAPI) -> None:
-    """Find out what the page asks for first, and what that needs, before it does."""
-    for served in app.state.served.values():
-        with suppress(GridveilError):  # told when it is asked for
-            known_facts(served, app.state.cache)
 
 
 @asynccontextmanager

@@ -31,13 +31,14 @@ class Cache:
             making = self._making.setdefault(key, Lock())
         with making:
             try:
-                held = self._find(key)
+                held = self.find(key)
                 return self._keep(key, make()) if held is None else held
             finally:
                 with self._lock:
                     self._making.pop(key, None)
 
-    def _find(self, key: Hashable) -> bytes | None:
+    def find(self, key: Hashable) -> bytes | None:
+        """Return what is held, if anything is."""
         with self._lock:
             if key in self._held:
                 self._held.move_to_end(key)

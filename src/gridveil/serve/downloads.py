@@ -10,15 +10,15 @@ from typing import Any, Literal, get_args
 
 from gridveil.errors import UsageError
 from gridveil.release.export import FORMATS, export, refusal
-from gridveil.release.files import LABEL
 from gridveil.serve.heavy import Heavy
 from gridveil.serve.served import Served
 
 Format = Literal["netcdf", "label", "csv", "parquet", "geojson", "geoparquet", "xlsx", "zarr"]
 
 MOST_ROWS = 500_000  # cells times steps of a file that is made while somebody waits
-COMPRESSED_TYPES = ("application/x-netcdf", FORMATS["parquet"].media_type, FORMATS["xlsx"].media_type)
 OWN = {"netcdf": (".nc", "application/x-netcdf"), "label": (".yaml", "application/yaml")}
+# Files are sent as they are, compressed or not, so that a part of one can be asked for.
+TYPES = (*(kind for _, kind in OWN.values()), *(form.media_type for form in FORMATS.values()), "application/zip")
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class Downloads:
     def get(self, served: Served, form: Format) -> File:
         """Return a file, made now if need be; one at a time, beside other questions."""
         if form in OWN:
-            return File(own_files(served)[form], file_name(served, form), OWN[form][1])
+            return File(served.files[form], file_name(served, form), OWN[form][1])
         why = _refused(served, form)
         if why is not None:
             raise UsageError(why)
@@ -60,17 +60,11 @@ class Downloads:
 
 def downloads(served: Served) -> list[dict[str, Any]]:
     """Return the files there are."""
-    own = own_files(served)
     return [
-        {"format": form, "name": file_name(served, form), "bytes": own[form].stat().st_size if form in own else None}
+        {"format": form, "name": file_name(served, form), "bytes": served.sizes.get(form)}
         for form in get_args(Format)
-        if form in own or _refused(served, form) is None
+        if form in OWN or _refused(served, form) is None
     ]
-
-
-def own_files(served: Served) -> dict[str, Path]:
-    """Return the files of a release that are handed out as they are."""
-    return {"netcdf": served.values, "label": served.values.with_name(LABEL)}
 
 
 def file_name(served: Served, form: str) -> str:

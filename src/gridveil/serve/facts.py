@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -17,8 +19,9 @@ from gridveil.release.export.places import DECIMALS
 from gridveil.release.ground import cell_size, lattice
 from gridveil.release.label import Label, describe, warnings
 from gridveil.release.open import Release
-from gridveil.serve.cache import Cache
+from gridveil.serve.desk import HEAVY_WORK, Job, Question
 from gridveil.serve.downloads import downloads
+from gridveil.serve.heavy import Deadline
 from gridveil.serve.served import Served
 
 SAMPLED_DAYS, DAY_STEPS, BUSIEST_STEPS = 5, 24, 4
@@ -61,14 +64,38 @@ def facts(served: Served) -> dict[str, Any]:
         "label": label.model_dump(mode="json"),
         "cite": cite(label),
         "downloads": downloads(served),
+        "together": served.together,
     }
 
 
-def known_facts(served: Served, cache: Cache) -> bytes:
-    """Return the facts as JSON, from the cache if they are there."""
-    return cache.get(
-        (served.id, "facts"), lambda: json.dumps(facts(served), allow_nan=False, separators=(",", ":")).encode()
-    )
+def all_facts(served: Served) -> Question:
+    """Ask for the facts as JSON."""
+
+    def make(_: Deadline) -> bytes:
+        with telling(served):
+            return json.dumps(facts(served), allow_nan=False, separators=(",", ":")).encode()
+
+    return Question((served.id, "facts"), lambda: Job(HEAVY_WORK, make))
+
+
+def listed(every: Iterable[Served]) -> bytes:
+    """Return the list of releases as JSON, without those of which nothing can be said."""
+    briefs, said = [], None
+    for served in every:
+        with suppress(InputError), telling(served):
+            briefs.append(json.dumps(brief(served), allow_nan=False, separators=(",", ":")))
+            said = served.together
+    return f'{{"releases":[{",".join(briefs)}],"together":{json.dumps(said)}}}'.encode()
+
+
+@contextmanager
+def telling(served: Served) -> Iterator[None]:
+    """Call it the release's fault where its label cannot be said: JSON has no word for some of what YAML has."""
+    try:
+        yield
+    except (ValueError, TypeError, OverflowError, RecursionError) as error:
+        msg = f"{served.release.path.parent}: its label cannot be told ({error}); get a fresh copy of the release"
+        raise InputError(msg) from error
 
 
 def period(window: Window, first: int, last: int) -> dict[str, Any]:

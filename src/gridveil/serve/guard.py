@@ -85,7 +85,7 @@ def _telling(scope: Scope, send: Send, *, head: bool) -> Send:
             for name, value in HEADERS.items():
                 headers.setdefault(name, value)
             etag = scope.get("state", {}).get("etag")
-            if etag is not None and message["status"] in {200, 304}:
+            if etag is not None and message["status"] in {200, 206, 304}:
                 headers["ETag"] = etag
         elif head and message["type"] == "http.response.body":
             message = {**message, "body": b""}

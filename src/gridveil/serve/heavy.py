@@ -1,12 +1,15 @@
-"""How many large questions are worked on at once, so that small ones are answered meanwhile."""
+"""How many large questions are worked on at once, and for how long, so that small ones are answered meanwhile."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 from threading import BoundedSemaphore
+from time import monotonic
 
-from gridveil.serve.refusals import BusyError
+from gridveil.serve.refusals import BusyError, TooLongError
+
+MOST_SECONDS = 30.0
 
 
 class Heavy:
@@ -31,3 +34,15 @@ class Heavy:
                 self._running.release()
         finally:
             self._places.release()
+
+
+class Deadline:
+    """When work ends, done or not: nobody can tell that whoever asked has left."""
+
+    def __init__(self, seconds: float) -> None:
+        self._end = monotonic() + seconds
+
+    def check(self) -> None:
+        """Stop if time is up. Called between pieces of work."""
+        if monotonic() > self._end:
+            raise TooLongError

@@ -148,6 +148,9 @@ class Briefs(BaseModel):
     """All releases that are served."""
 
     releases: list[Brief]
+    together: str | None = Field(
+        description="What they are together, if they are about the same households; null where there is only one"
+    )
 
 
 class Axis(BaseModel):
@@ -236,3 +239,4 @@ class FactsModel(BaseModel):
     label: dict[str, Any]
     cite: str
     downloads: list[Download]
+    together: str | None = Field(description="As in the list of all releases")

@@ -10,6 +10,7 @@ from typing import Any
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
 
 from gridveil.errors import GridveilError, InputError
 from gridveil.serve.models import Refusal
@@ -19,6 +20,8 @@ LONGEST = 300  # letters of a sentence, which may repeat what was asked
 UNREADABLE = "This release cannot be read any more: its file was changed or damaged. Whoever runs the server can help."
 FAILED = "The server failed to answer this. Whoever runs it finds out more in its log."
 BUSY = "The server is busy with other large questions; ask again in a few seconds."
+TOO_LONG = "This took too long and was given up: ask in smaller pieces, or when the server is less busy."
+NO_FILE = "The server cannot read or write a file that this needs. Whoever runs it finds out more in its log."
 UNKNOWN = "There is no release of this id; /api/releases lists those there are."
 
 BAD, MISSING, NOT_SO, LARGE, UNPROCESSABLE, FAULT, OVERLOADED = 400, 404, 405, 413, 422, 500, 503
@@ -40,7 +43,7 @@ RESPONSES: dict[int | str, dict[str, Any]] = {
     MISSING: {"model": Refusal, "description": "There is no release of this id"},
     LARGE: {"model": Refusal, "description": "The body is too large"},
     UNPROCESSABLE: {"model": Refusal, "description": "A mistake in the question, and what to do about it"},
-    OVERLOADED: {"model": Refusal, "description": "Too busy, or the release's file is damaged"},
+    OVERLOADED: {"model": Refusal, "description": "Too busy, or the release's file was changed or damaged"},
 }
 
 
@@ -54,6 +57,10 @@ class NotModifiedError(Exception):
 
 class BusyError(Exception):
     """Too many large questions at once."""
+
+
+class TooLongError(Exception):
+    """A question took too long to answer."""
 
 
 def refusal(status: int, sentence: str, **headers: str) -> Response:
@@ -72,6 +79,9 @@ def install(app: FastAPI) -> None:
         UnknownReleaseError: lambda _, __: refusal(MISSING, UNKNOWN),
         NotModifiedError: lambda _, __: Response(status_code=304),
         BusyError: lambda _, __: refusal(OVERLOADED, BUSY, Retry_After="5"),
+        TooLongError: lambda _, __: refusal(OVERLOADED, TOO_LONG),
+        ClientDisconnect: lambda _, __: refusal(BAD, "The body ended early."),
+        OSError: _os,
         Exception: lambda _, __: refusal(FAULT, FAILED),
     }
     for kind, handler in handlers.items():
@@ -95,10 +105,13 @@ def _gridveil(_: Request, error: GridveilError) -> Response:
     return refusal(UNPROCESSABLE, str(error))
 
 
+def _os(_: Request, error: OSError) -> Response:
+    LOG.error("%s", error)
+    return refusal(OVERLOADED, NO_FILE)
+
+
 def _http(_: Request, error: HTTPException) -> Response:
     """Say in our words what FastAPI refuses."""
-    if error.status_code == BAD:  # a body that it cannot make sense of
-        return refusal(UNPROCESSABLE, "The body is not JSON that can be read.")
     headers = {name.replace("-", "_"): value for name, value in (error.headers or {}).items()}
     return refusal(error.status_code, KNOWN.get(error.status_code, error.detail), **headers)
 
@@ -114,8 +127,6 @@ def sentence(faults: Sequence[Any]) -> str:
     'x.1: field required; write e.g. "x": [0, 10].'
     """
     fault = faults[0]
-    if fault["type"] == "json_invalid":
-        return "The body is not JSON."
     origin, *names = fault["loc"]
     # Behind a name come places in a list, and the names of types that nobody gave.
     where = ".".join(str(name) for i, name in enumerate(names) if i == 0 or isinstance(name, int))[:60]

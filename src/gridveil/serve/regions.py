@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-import json
+import hashlib
 import re
+from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema
+from pydantic_core import from_json
 
 from gridveil.cube import Grid, Window
 from gridveil.errors import UsageError
 from gridveil.release.area import Area
 from gridveil.release.times import index_range, step_range
+from gridveil.serve.refusals import EXAMPLES
 
 Range = tuple[int, int]
 
@@ -21,6 +26,7 @@ MOST_RANGES = 100_000
 MOST_HIGHEST = 1_000
 FEW, SOME, MOST_POLYGON = 60, 100, 40_000  # letters of a parameter
 LARGEST_INDEX = 2**31 - 1
+COLUMNS = 6  # of a range: three pairs
 RANGE = re.compile(r"([0-9]{1,10})(?::([0-9]{1,10}))?")
 WRITTEN: dict[str, Any] = {"pattern": f"^{RANGE.pattern}$"}  # told in the document only: our sentence says it better
 
@@ -36,6 +42,17 @@ Every = Annotated[
 ]
 Zone = Annotated[str, Field(max_length=FEW, description="Whose clock: an IANA name", examples=["Europe/London"])]
 Form = Literal["json", "float32"]
+RANGES = {
+    "type": "array",
+    "minItems": 1,
+    "maxItems": MOST_RANGES,
+    "items": {
+        "type": "array",
+        "minItems": COLUMNS,
+        "maxItems": COLUMNS,
+        "items": {"type": "integer", "minimum": 0, "maximum": LARGEST_INDEX},
+    },
+}
 
 
 @dataclass(frozen=True)
@@ -56,6 +73,10 @@ class Wanted:
         if self.bbox is not None or self.polygon is not None:
             return None
         return index_range("x", self.x, grid.nx), index_range("y", self.y, grid.ny)
+
+    def key(self, grid: Grid) -> Hashable:
+        """Return what is the same for the same region."""
+        return self.box(grid) or hashlib.sha256(repr((self.bbox, self.polygon)).encode()).digest()
 
     def area(self, grid: Grid) -> Area:
         """Return the area wanted."""
@@ -182,12 +203,23 @@ class GivenRanges(BaseModel):
     """Many ranges."""
 
     model_config = ConfigDict(extra="forbid")
-    ranges: list[tuple[Index, Index, Index, Index, Index, Index]] = Field(
-        min_length=1,
-        max_length=MOST_RANGES,
+    # Rows are checked by `table`: pydantic would collect every mistake in them, which takes time and memory.
+    ranges: Annotated[list[Any], Field(min_length=1, max_length=MOST_RANGES), WithJsonSchema(RANGES)] = Field(
         description="Rows x0, x1, y0, y1, t0, t1; ends are not included",
         examples=[[[0, 10, 0, 10, 0, 24], [0, 1, 0, 1, 0, 1]]],
     )
+
+    def table(self) -> NDArray[np.int64]:
+        """Return the rows, or tell the first that is none."""
+        for number, row in enumerate(self.ranges):
+            if not (type(row) is list and len(row) == COLUMNS and all(map(_is_index, row))):
+                msg = f"ranges: row {number} is not {COLUMNS} whole numbers from 0 up; write {EXAMPLES['ranges']}"
+                raise UsageError(msg)
+        return np.array(self.ranges).astype(np.int64)
+
+
+def _is_index(number: object) -> bool:
+    return type(number) in {int, float} and 0 <= number <= LARGEST_INDEX and number % 1 == 0  # type: ignore[operator] # a number
 
 
 def _numbers(axis: str, text: str, example: str) -> tuple[int, int]:
@@ -212,8 +244,8 @@ def _geojson(text: str | None) -> dict[str, Any] | None:
     if text is None:
         return None
     try:
-        geometry = json.loads(text)
-    except (ValueError, RecursionError) as error:
+        geometry = from_json(text)
+    except ValueError as error:
         msg = "polygon is not JSON; write a GeoJSON Polygon or MultiPolygon"
         raise UsageError(msg) from error
     if not isinstance(geometry, dict):
@@ -228,7 +260,7 @@ def _check_vertices(geometry: dict[str, Any]) -> None:
     points = 0
     while todo:
         item = todo.pop()
-        points += isinstance(item, list)
+        points += isinstance(item, (list, dict))
         if points > MOST_VERTICES:
             msg = f"a polygon may have {MOST_VERTICES:,} points; simplify it"
             raise UsageError(msg)

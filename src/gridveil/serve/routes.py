@@ -3,29 +3,30 @@
 
 from __future__ import annotations
 
-import json
-from contextlib import nullcontext
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Path, Query, Request, Response
 from fastapi.responses import FileResponse
 
+from gridveil.errors import UsageError
 from gridveil.serve import models, questions, regions
-from gridveil.serve.cache import Cache
+from gridveil.serve.bodies import JSON, described, given
+from gridveil.serve.desk import Desk, Question
 from gridveil.serve.downloads import Downloads, Format
-from gridveil.serve.facts import brief, known_facts
-from gridveil.serve.heavy import Heavy
+from gridveil.serve.facts import all_facts, listed
 from gridveil.serve.refusals import RESPONSES, NotModifiedError, UnknownReleaseError
-from gridveil.serve.served import Served, tag
+from gridveil.serve.served import Served, stamp, strong_tag, tag
 from gridveil.serve.zones import known_zone
 
-JSON, OCTETS = "application/json", "application/octet-stream"
+OCTETS = "application/octet-stream"
 PLANES: dict[int | str, dict[str, Any]] = {
     200: {
         "description": "JSON, or planes of little-endian float32: value, standard_error, low, high",
         "content": {OCTETS: {"schema": {"type": "string", "format": "binary"}}},
     }
 }
+
+MOST_PARAMETERS = 20
 
 router = APIRouter(prefix="/api/releases", responses=RESPONSES)
 
@@ -34,10 +35,23 @@ async def served(
     request: Request,
     release: Annotated[str, Path(alias="id", description="A release's id", examples=["town"], max_length=80)],
 ) -> Served:
-    """Return the release asked for, unless the asker has this answer already."""
+    """Return the release asked for, if its files are still those that were opened."""
     found: Served | None = request.app.state.served.get(release)
     if found is None:
         raise UnknownReleaseError
+    names = [name for name, _ in request.query_params.multi_items()]
+    if len(names) > len(set(names)):
+        msg = f"{next(name for name in names if names.count(name) > 1)[:60]} is given more than once; give it once"
+        raise UsageError(msg)
+    if len(names) > MOST_PARAMETERS:
+        msg = f"{len(names)} parameters are more than any question has; /api/openapi.json says what there is"
+        raise UsageError(msg)
+    found.check()
+    return found
+
+
+async def asked_about(request: Request, found: Annotated[Served, Depends(served)]) -> Served:
+    """Return the release asked for, unless the asker has this answer already."""
     if request.method == "GET":
         check_tag(request, found.etag(request.url.path, request.url.query))
     return found
@@ -50,19 +64,20 @@ def check_tag(request: Request, etag: str) -> None:
         raise NotModifiedError
 
 
-async def heavy(request: Request) -> Heavy:
-    """Return the room for large questions."""
-    room: Heavy = request.app.state.heavy
-    return room
+async def the_desk(request: Request) -> Desk:
+    """Return where questions are answered."""
+    desk: Desk = request.app.state.desk
+    return desk
 
 
-Asked = Annotated[Served, Depends(served)]
-Room = Annotated[Heavy, Depends(heavy)]
+Found = Annotated[Served, Depends(served)]
+Asked = Annotated[Served, Depends(asked_about)]
+At = Annotated[Desk, Depends(the_desk)]
 
 
-def told(content: Any) -> Response:  # noqa: ANN401 - whatever JSON can say
+def told(desk: Desk, question: Question) -> Response:
     """Return an answer as JSON."""
-    return Response(json.dumps(content, allow_nan=False, separators=(",", ":")), media_type=JSON)
+    return Response(desk.answer(question), media_type=JSON)
 
 
 def octets(body: bytes, *shape: int) -> Response:
@@ -76,98 +91,118 @@ def octets(body: bytes, *shape: int) -> Response:
 
 @router.get("", summary="All releases", response_model=models.Briefs)
 async def releases(request: Request) -> Response:
-    """List the releases that are served, with their size and privacy."""
-    every: dict[str, Served] = request.app.state.served
-    check_tag(request, tag(*(one.fingerprint for one in every.values())))
-    response = told({"releases": [brief(one) for one in every.values()]})
-    response.headers["Link"] = '</api/openapi.json>; rel="service-desc"'
-    return response
+    """List the releases that are served, with their size and privacy, and what they are together."""
+    every = [one for one in request.app.state.served.values() if one.unchanged]
+    check_tag(request, tag(*(one.fingerprint for one in every)))
+    return Response(listed(every), headers={"Link": '</api/openapi.json>; rel="service-desc"'}, media_type=JSON)
 
 
 @router.get("/{id}", summary="One release", response_model=models.FactsModel)
-def release(asked: Asked, room: Room, request: Request) -> Response:
+def release(asked: Asked, desk: At) -> Response:
     """Say everything about a release but its values: axes, units, privacy label, files."""
-    known: Cache = request.app.state.cache
-    with room.turn():
-        return Response(known_facts(asked, known), media_type=JSON)
+    return told(desk, all_facts(asked))
 
 
 @router.get("/{id}/slice", summary="Every cell over a period", response_model=models.SliceModel, responses=PLANES)
-def slices(asked: Asked, room: Room, request: Request, what: Annotated[regions.AskedSlice, Query()]) -> Response:
+def slices(asked: Asked, desk: At, what: Annotated[regions.AskedSlice, Query()]) -> Response:
     """Sum every cell over a period. Rows go from south to north, and cells in them from west to east."""
     first, last = what.steps(asked.release.window)
-    known: Cache = request.app.state.cache
-    with room.turn():
-        if what.format == "json":
-            return told(questions.rows(asked, first, last, known))
-        return octets(questions.planes(asked, first, last, known), asked.release.grid.ny, asked.release.grid.nx)
+    if what.format == "json":
+        return told(desk, questions.rows(asked, first, last, desk.cache))
+    grid = asked.release.grid
+    return octets(desk.answer(questions.planes(asked, first, last)), grid.ny, grid.nx)
 
 
 @router.get("/{id}/series", summary="A region over time", response_model=models.SeriesModel)
-def series(asked: Asked, room: Room, what: Annotated[regions.AskedSeries, Query()]) -> Response:
+def series(asked: Asked, desk: At, what: Annotated[regions.AskedSeries, Query()]) -> Response:
     """Sum a region over each step, or over each run of `every` steps, with error bars."""
-    with room.turn():
-        return told(questions.series(asked.release, what, what.every))
+    return told(desk, questions.series(asked, what, what.every))
 
 
-@router.post("/{id}/series", summary="A region over time", response_model=models.SeriesModel)
-def series_given(asked: Asked, room: Room, what: regions.GivenSeries) -> Response:
+@router.post(
+    "/{id}/series",
+    summary="A region over time",
+    response_model=models.SeriesModel,
+    openapi_extra=described(regions.GivenSeries),
+)
+def series_given(
+    asked: Asked, desk: At, what: Annotated[regions.GivenSeries, Depends(given(regions.GivenSeries))]
+) -> Response:
     """Answer the same with the question in the body, where polygons have room."""
-    with room.turn():
-        return told(questions.series(asked.release, what, what.every))
+    return told(desk, questions.series(asked, what, what.every))
 
 
 @router.get("/{id}/query", summary="A region over a period", response_model=models.QueryModel)
-def query(asked: Asked, room: Room, what: Annotated[regions.AskedRegion, Query()]) -> Response:
+def query(asked: Asked, desk: At, what: Annotated[regions.AskedRegion, Query()]) -> Response:
     """Sum a region over a period, with standard error and 95 % interval."""
-    with nullcontext() if what.polygon is None else room.turn():
-        return told(questions.query(asked, what))
+    return told(desk, questions.query(asked, what))
 
 
-@router.post("/{id}/query", summary="A region over a period", response_model=models.QueryModel)
-def query_given(asked: Asked, room: Room, what: regions.GivenRegion) -> Response:
+@router.post(
+    "/{id}/query",
+    summary="A region over a period",
+    response_model=models.QueryModel,
+    openapi_extra=described(regions.GivenRegion),
+)
+def query_given(
+    asked: Asked, desk: At, what: Annotated[regions.GivenRegion, Depends(given(regions.GivenRegion))]
+) -> Response:
     """Answer the same with the question in the body, where polygons have room."""
-    with nullcontext() if what.polygon is None else room.turn():
-        return told(questions.query(asked, what))
+    return told(desk, questions.query(asked, what))
 
 
-@router.post("/{id}/query/batch", summary="Many ranges", response_model=models.AnswersModel, responses=PLANES)
+@router.post(
+    "/{id}/query/batch",
+    summary="Many ranges",
+    response_model=models.AnswersModel,
+    responses=PLANES,
+    openapi_extra=described(regions.GivenRanges),
+)
 def batch(
-    asked: Asked, room: Room, what: regions.GivenRanges, form: Annotated[regions.Form, Query(alias="format")] = "json"
+    asked: Asked,
+    desk: At,
+    what: Annotated[regions.GivenRanges, Depends(given(regions.GivenRanges))],
+    form: Annotated[regions.Form, Query(alias="format")] = "json",
 ) -> Response:
     """Answer up to 100,000 ranges of cells and steps."""
-    with room.turn():
-        answers = questions.batch(asked.release, what.ranges)
-    if form == "json":
-        return told(dict(zip(questions.PARTS, answers.tolist(), strict=True)))
-    return octets(answers.astype("<f4").tobytes(), answers.shape[1])
+    table = what.table()
+    question = questions.batch(asked, table, form)
+    return told(desk, question) if form == "json" else octets(desk.answer(question), len(table))
 
 
 @router.get("/{id}/profile", summary="A typical day and week", response_model=models.ProfileModel)
-def profile(asked: Asked, room: Room, what: Annotated[regions.AskedProfile, Query()]) -> Response:
+def profile(asked: Asked, desk: At, what: Annotated[regions.AskedProfile, Query()]) -> Response:
     """Average a region over the days and weeks of the window, by the clock on the wall of a time zone."""
-    with room.turn():
-        return told(questions.profile(asked.release, what, known_zone(what.timezone)))
+    return told(desk, questions.profile(asked, what, known_zone(what.timezone)))
 
 
-@router.post("/{id}/profile", summary="A typical day and week", response_model=models.ProfileModel)
-def profile_given(asked: Asked, room: Room, what: regions.GivenProfile) -> Response:
+@router.post(
+    "/{id}/profile",
+    summary="A typical day and week",
+    response_model=models.ProfileModel,
+    openapi_extra=described(regions.GivenProfile),
+)
+def profile_given(
+    asked: Asked, desk: At, what: Annotated[regions.GivenProfile, Depends(given(regions.GivenProfile))]
+) -> Response:
     """Answer the same with the question in the body, where polygons have room."""
-    with room.turn():
-        return told(questions.profile(asked.release, what, known_zone(what.timezone)))
+    return told(desk, questions.profile(asked, what, known_zone(what.timezone)))
 
 
 @router.get("/{id}/highest", summary="The highest cells", response_model=models.HighestModel)
-def highest(asked: Asked, room: Room, what: Annotated[regions.AskedHighest, Query()]) -> Response:
+def highest(asked: Asked, desk: At, what: Annotated[regions.AskedHighest, Query()]) -> Response:
     """Rank cells over a period, with the places that their 95 % intervals allow."""
     first, last = what.steps(asked.release.window)
-    with room.turn():
-        return told(questions.highest(asked.release, first, last, what.count))
+    return told(desk, questions.highest(asked, first, last, what.count))
 
 
 @router.get("/{id}/download/{format}", summary="A file", response_class=FileResponse)
-def download(asked: Asked, request: Request, form: Annotated[Format, Path(alias="format")]) -> FileResponse:
+def download(found: Found, request: Request, form: Annotated[Format, Path(alias="format")]) -> FileResponse:
     """Hand out the release in a format. All but `netcdf` and `label` are made when first asked for."""
     shelf: Downloads = request.app.state.downloads
-    file = shelf.get(asked, form)
-    return FileResponse(file.path, media_type=file.type, filename=file.name)
+    file = shelf.get(found, form)
+    stat = file.path.stat()
+    etag = strong_tag(found.id, form, stamp(stat))
+    check_tag(request, etag)
+    # The tag of a part is that of the whole, so that whoever was cut off goes on with the same file.
+    return FileResponse(file.path, headers={"ETag": etag}, media_type=file.type, filename=file.name, stat_result=stat)

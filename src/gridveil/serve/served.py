@@ -4,35 +4,50 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
 from functools import cached_property
+from os import stat_result
 from pathlib import Path
 
 import gridveil
-from gridveil.release.files import dump_label
+from gridveil.errors import InputError
+from gridveil.release.files import LABEL, dump_label
 from gridveil.release.open import Release, open_release
 
+Stamp = tuple[int, int, int]
 
-@dataclass(frozen=True)
+
 class Served:
-    """A release, its id, and a fingerprint that changes when the release or the program does."""
+    """A release, its id, what is to be said of it beside others, and what its files were like when it was opened."""
 
-    id: str
-    release: Release
-    _whole: dict[int, float] = field(default_factory=lambda: {0: 0.0}, repr=False)  # up to some steps, kWh
-
-    @property
-    def values(self) -> Path:
-        """The file of values."""
-        return self.release.path
+    def __init__(self, name: str, release: Release, together: str | None = None) -> None:
+        self.id = name
+        self.release = release
+        self.together = together
+        self.files = {"netcdf": release.path, "label": release.path.with_name(LABEL)}
+        self.sizes = {form: path.stat().st_size for form, path in self.files.items()}
+        self._stamps = self._now()
+        self._whole = {0: 0.0}  # kWh up to some steps
 
     @cached_property
     def fingerprint(self) -> str:
-        """Short for the label, the size and age of the values, and the version of gridveil that reads them."""
-        stat = self.values.stat()
-        facts = (gridveil.__version__, self.id, stat.st_size, stat.st_mtime_ns, dump_label(self.release.label))
+        """Short for the release, its files, what is said of it, and the version of gridveil that reads it."""
+        facts = (gridveil.__version__, self.id, self._stamps, dump_label(self.release.label), self.together)
         return hashlib.sha256(repr(facts).encode()).hexdigest()
+
+    @property
+    def unchanged(self) -> bool:
+        """Whether its files are those that were opened: not replaced, changed or removed."""
+        try:
+            return self._now() == self._stamps
+        except OSError:
+            return False
+
+    def check(self) -> None:
+        """Refuse to answer for files that are no longer those that were opened."""
+        if not self.unchanged:
+            msg = f"{self.release.path.parent}: changed or removed while it was served; start gridveil serve again"
+            raise InputError(msg)
 
     def whole(self, first: int, last: int) -> float:
         """Return the consumption of the whole map over some steps, kWh; every answer says its share of it."""
@@ -46,10 +61,38 @@ class Served:
         """Return the tag of the answer to a question."""
         return tag(self.fingerprint, *asked)
 
+    def _now(self) -> list[Stamp]:
+        return [stamp(path.stat()) for path in self.files.values()]
+
+
+def stamp(stat: stat_result) -> Stamp:
+    """Return what changes when a file is replaced or written to."""
+    return stat.st_ino, stat.st_mtime_ns, stat.st_size
+
 
 def tag(*known_by: str) -> str:
     """Return a tag for an answer known by some texts. Weak: the same answer may be sent compressed."""
-    return f'W/"{hashlib.sha256(repr(known_by).encode()).hexdigest()[:32]}"'
+    return f"W/{strong_tag(*known_by)}"
+
+
+def strong_tag(*known_by: object) -> str:
+    """Return a tag for bytes that are always sent as they are."""
+    return f'"{hashlib.sha256(repr(known_by).encode()).hexdigest()[:32]}"'
+
+
+def together(releases: Mapping[str, Release]) -> str | None:
+    """Return what several releases are together, if they are about the same households."""
+    labels = [release.label for release in releases.values()]
+    if len(labels) <= 1:
+        return None
+    if not all(label.private for label in labels):
+        return "Not all of these releases are private. If they are about the same households, together they are not."
+    epsilons = [label.privacy.epsilon for label in labels]
+    terms = " + ".join(f"{epsilon:g}" for epsilon in epsilons)
+    return (
+        "Releases about the same households add up. If these are about the same households, together they are "
+        f"epsilon {terms} = {sum(epsilons):g}."
+    )
 
 
 def open_all(folders: Iterable[Path]) -> dict[str, Release]:

@@ -13,7 +13,8 @@ import uvicorn
 
 from gridveil.errors import UsageError
 from gridveil.release.open import Release
-from gridveil.serve.app import create_app, warm_up
+from gridveil.serve.app import create_app
+from gridveil.serve.first import warm_up
 
 EVERYWHERE = {"0.0.0.0", "::"}  # noqa: S104 - only recognised here
 
@@ -37,7 +38,7 @@ def serve(
 
     def started() -> None:
         say(f"Serving {count} at {address} (Ctrl-C ends it)")
-        Thread(target=warm_up, args=(app,), daemon=True).start()
+        Thread(target=warm_up, args=(app.state.desk, app.state.served.values()), daemon=True).start()
         if browse:
             Thread(target=webbrowser.open, args=(address,), daemon=True).start()
 

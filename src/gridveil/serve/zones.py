@@ -7,6 +7,8 @@ from zoneinfo import available_timezones
 
 from gridveil.errors import UsageError
 
+NO_PLACES = {"Factory", "localtime", "posixrules"}  # the server's own clock, or nobody's
+
 
 def known_zone(name: str) -> str:
     """Return the name of a time zone, or say that there is none.
@@ -22,4 +24,4 @@ def known_zone(name: str) -> str:
 
 @cache
 def _names() -> frozenset[str]:
-    return frozenset(available_timezones())
+    return frozenset(available_timezones() - NO_PLACES)

@@ -257,7 +257,7 @@ def test_publishing_twice_from_python(work: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "words"),
     [
-        ("query release --time 2013-02-04", "FROM/TO"),
+        ("query release --time 2013-02-31", "FROM/TO"),
         ("query release --x -1.1:-1.05", "not in coordinates"),
         ("check spec.tml", "a spec ends in .toml"),
         ("query readings.parquet", "release"),

@@ -4,17 +4,24 @@ from __future__ import annotations
 
 import json
 import re
+from contextlib import suppress
 from dataclasses import asdict
+from datetime import date, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gridveil.errors import InputError, UsageError
+from gridveil.errors import UsageError
 
 if TYPE_CHECKING:
+    from rich.table import Table
+
     from gridveil.release.area import Area
     from gridveil.release.open import Release
+
+Period = tuple[int, int] | tuple[str, str] | None
+DAY = timedelta(days=1)
 
 
 def run(
@@ -27,19 +34,34 @@ def run(
     area: Annotated[
         Path | None, typer.Option(help="Or a GeoJSON file with polygons; longitude and latitude where the map has them")
     ] = None,
-    time: Annotated[str | None, typer.Option(help="FROM/TO in UTC, or steps A:B [all]")] = None,
+    each: Annotated[bool, typer.Option("--each", help="Of --area: every feature by itself, as a table")] = False,
+    time: Annotated[
+        str | None, typer.Option(help="A day such as 2013-02-04, or FROM/TO, both in UTC; or steps A:B [all]")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON")] = False,
 ) -> None:
     """Ask how much a region used over a period, and how sure that is."""
+    from gridveil.cli import areas, show
     from gridveil.release.open import open_release
     from gridveil.release.wording import error_bars
 
-    opened = open_release(release)
-    covered = _area(opened, bbox, area)
-    answer = opened.query(x=_range(x, "x"), y=_range(y, "y"), time=_period(time), area=covered)
-    share = None if covered is None else covered.cells / opened.grid.cells
+    _check_together(x or y, bbox, area, each)
+    opened, period = open_release(release), _period(time)
+    content = None if area is None else areas.read(area)
+    found = [] if area is None else areas.features(content)
+    covers = error_bars(corrected=opened.label.correction is not None, about_the_truth=opened.about_the_truth)
+    if each:
+        rows = _each(opened, found, period)
+        if as_json:
+            typer.echo(json.dumps(rows))
+        else:
+            show.out.print(_table(rows))
+            typer.echo(covers)
+        return
+    covered = _area(opened, bbox, content)
+    answer = opened.query(x=_range(x, "x"), y=_range(y, "y"), time=period, area=covered)
+    about = _about(opened, covered)
     if as_json:
-        about = {} if covered is None else {"area": {"cells": covered.cells, "share": share}}
         typer.echo(json.dumps(asdict(answer) | about))
         return
     typer.echo(f"{answer.value:,.1f} kWh")
@@ -47,39 +69,71 @@ def run(
     # An interval about the truth is lopsided: a standard error beside it would tempt to add and subtract two of them.
     exact = "" if opened.about_the_truth else f" (standard error {answer.standard_error:,.1f})"
     typer.echo(interval + exact)
+    if len(found) > 1:
+        typer.echo(f"{len(found)} polygons taken together (--each: one by one)")
     if covered is not None:
-        typer.echo(f"{covered.cells:,.2f} cells, {share:.2%} of the map".replace("%", " %"))
-    corrected = opened.label.correction is not None
-    typer.echo(error_bars(corrected=corrected, about_the_truth=opened.about_the_truth))
+        typer.echo(f"{covered.cells:,.2f} cells, {about['area']['share']:.2%} of the map".replace("%", " %"))
+    typer.echo(covers)
 
 
-def _area(release: Release, bbox: str | None, file: Path | None) -> Area | None:
-    from gridveil.release.area import Area
-
-    grid = release.grid
-    if bbox is not None and file is not None:
+def _check_together(cells: str | None, bbox: str | None, area: Path | None, each: bool) -> None:
+    if bbox is not None and area is not None:
         msg = "give --bbox or --area, not both"
         raise UsageError(msg)
-    if file is not None:
-        return Area.polygon(grid, _read(file))
-    if bbox is None:
-        return None
-    try:
-        west, south, east, north = (float(limit) for limit in bbox.split(","))
-    except ValueError as error:
-        msg = (
-            f"--bbox {bbox}: write WEST,SOUTH,EAST,NORTH, e.g. {grid.x0:g},{grid.y0:g},{grid.x1:g},{grid.y1:g} for all"
-        )
-        raise UsageError(msg) from error
-    return Area.rectangle(grid, west, south, east, north)
+    if cells is not None and (bbox is not None or area is not None):
+        msg = "give --x and --y, or an area, not both"
+        raise UsageError(msg)
+    if each and area is None:
+        msg = "--each is of the polygons of a file: give --area FILE too"
+        raise UsageError(msg)
 
 
-def _read(file: Path) -> Any:  # noqa: ANN401 - whatever JSON there is; Area looks at it
-    try:
-        return json.loads(file.read_text(encoding="utf-8-sig"))
-    except (OSError, ValueError, RecursionError) as error:
-        msg = f"{file}: not a GeoJSON file that can be read ({error})"
-        raise InputError(msg) from error
+def _area(release: Release, bbox: str | None, content: Any) -> Area | None:  # noqa: ANN401 - anybody's JSON
+    from gridveil.cli import areas
+    from gridveil.release.area import Area
+
+    if content is not None:
+        return Area.polygon(release.grid, content)
+    return None if bbox is None else areas.from_limits(release.grid, bbox)
+
+
+def _each(release: Release, found: list[tuple[str, Any]], period: Period) -> list[dict[str, Any]]:
+    """Return an answer for each feature, or why there is none; if there is none at all, that is an error."""
+    from gridveil.release.area import Area
+
+    rows: list[dict[str, Any]] = []
+    mistakes: list[UsageError] = []
+    for name, geometry in found:
+        try:
+            covered = Area.polygon(release.grid, geometry)
+        except UsageError as mistake:
+            mistakes.append(mistake)
+            rows.append({"name": name, "error": str(mistake)})
+        else:
+            rows.append({"name": name, **asdict(release.query(time=period, area=covered)), **_about(release, covered)})
+    if mistakes and len(mistakes) == len(rows):
+        raise mistakes[0]
+    return rows
+
+
+def _about(release: Release, covered: Area | None) -> dict[str, Any]:
+    if covered is None:
+        return {}
+    return {"area": {"cells": covered.cells, "share": covered.cells / release.grid.cells}}
+
+
+def _table(rows: list[dict[str, Any]]) -> Table:
+    from rich.table import Column, Table
+    from rich.text import Text
+
+    table = Table("area", Column("kWh", justify="right"), Column("95 % interval, kWh", justify="right"))
+    for row in rows:
+        name = Text(row["name"])
+        if "error" in row:
+            table.add_row(name, "", Text(row["error"].partition(", ")[0].partition(";")[0]))
+        else:
+            table.add_row(name, f"{row['value']:,.1f}", f"{row['low']:,.1f} to {row['high']:,.1f}")
+    return table
 
 
 def _range(text: str | None, axis: str) -> tuple[int, int] | None:
@@ -93,7 +147,7 @@ def _range(text: str | None, axis: str) -> tuple[int, int] | None:
         raise UsageError(msg) from error
 
 
-def _period(text: str | None) -> tuple[int, int] | tuple[str, str] | None:
+def _period(text: str | None) -> Period:
     if text is None:
         return None
     start, slash, end = text.partition("/")
@@ -101,5 +155,8 @@ def _period(text: str | None) -> tuple[int, int] | tuple[str, str] | None:
         return start, end
     if re.fullmatch(r"-?\d+(:-?\d+)?", text):
         return _range(text, "time")
-    msg = f"--time {text}: write FROM/TO, e.g. 2013-02-04T00/2013-02-05T00, or steps 0:24"
+    with suppress(ValueError, OverflowError):
+        day = date.fromisoformat(text)
+        return day.isoformat(), (day + DAY).isoformat()
+    msg = f"--time {text}: write a day, 2013-02-04, or FROM/TO, 2013-02-04T17/2013-02-04T20 (UTC), or steps 0:24"
     raise UsageError(msg)

@@ -20,6 +20,10 @@ FURTHEST = 1e6  # sizes of the map away
 CUTS = 64  # an edge is cut into pieces of this part of the map before it is bent into another coordinate system
 MARGIN = 1 / 8
 CIRCLE, POLE = 360, 90
+CONVERT = (
+    "`ogr2ogr -t_srs EPSG:4326 out.geojson in.geojson` converts a file (with -s_srs EPSG:... if the file does not say "
+    "what it is in)"
+)
 EXAMPLE = '{"type": "Polygon", "coordinates": [[[0, 0], [2, 0], [0, 2], [0, 0]]]}'
 
 
@@ -97,7 +101,7 @@ def _check_places(grid: Grid, corners: Floats) -> None:
     """Refuse coordinates of another system, and those that would overflow."""
     if grid.crs != "local":
         if (np.abs(corners) > [CIRCLE, POLE]).any():
-            msg = f"the area has the corner {_far(corners)}: give longitude and latitude, in degrees"
+            msg = f"the area has the corner {_far(corners)}: give longitude and latitude, in degrees. {CONVERT}"
             raise UsageError(msg)
         return
     middle = np.array([grid.x0 + grid.x1, grid.y0 + grid.y1]) / 2

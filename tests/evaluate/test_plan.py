@@ -145,6 +145,17 @@ def test_what_does_not_stand_its_rehearsal_is_not_suggested() -> None:
     assert outlook.suggested == [(two, HOUR), (four, 3 * HOUR)]
 
 
+def test_a_suggestion_quotes_the_table_and_the_proof_only_of_blocks() -> None:
+    on = {(8, 8): (30.0, 25.0, 22.0, 21.0), (4, 4): (18.0, 15.0, 14.0, 12.0)}
+    outlook = made_up(spec_of(), {3.0: 19.0}, on)
+    outlook.proofs[(4, 4), HOUR] = Size((4, 4), {HOUR: Tally(100, 17), DAY: Tally(100, 11)})
+    assert "--grid 4x4 (one cell is good to 18 % over 1 h, 12 % over a day)" in said(outlook)
+    assert "may differ from the table's" not in said(outlook)
+    outlook.sizes[1].of_blocks = True
+    assert "--grid 4x4 (one cell is good to 17 % over 1 h, 11 % over a day)" in said(outlook)
+    assert "may differ from the table's" in said(outlook)
+
+
 def test_the_same_rehearsals_give_the_same_numbers() -> None:
     first, second = (look_ahead(spec_of(), 100, seconds=1e-9) for _ in range(2))
     assert first.tallies == second.tallies

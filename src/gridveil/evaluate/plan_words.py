@@ -90,9 +90,10 @@ def _advice(outlook: Outlook) -> str:
     rule = f"A number is useful if its typical error is at most {USEFUL:g} %."
     ways = []
     for size, step in outlook.suggested:
-        proof = outlook.proofs[size.cells, step]
+        # The table's numbers, which the proof confirmed; of blocks there is nothing better than the proof's.
+        told = outlook.proofs[size.cells, step] if size.of_blocks else size
         over = sorted({step, outlook.basis})
-        good = ", ".join(f"{_percent(proof.percent(each))} over {period(each)}" for each in over)
+        good = ", ".join(f"{_percent(told.percent(each))} over {period(each)}" for each in over)
         ways.append(f"{_flags(outlook, size.cells, step)} (one cell is good to {good})")
     if not ways:
         return f"{rule} At this epsilon and with so few households, no grid was found whose every step is useful."
@@ -135,7 +136,10 @@ def _limits(outlook: Outlook) -> list[str]:
             "are smaller."
         )
     if any(size.of_blocks for size in outlook.sizes):
-        lines.append("Coarser grids were judged by blocks of your cells, for lack of time; suggestions were rehearsed.")
+        lines.append(
+            "Coarser grids were judged by blocks of your cells, for lack of time; suggestions were rehearsed, so that "
+            "their numbers may differ from the table's."
+        )
     if outlook.skipped:
         names = ", ".join(f"{epsilon:g}" for epsilon in outlook.skipped)
         lines.append(f"A rehearsal of this grid takes long: there was no time for epsilon {names}.")

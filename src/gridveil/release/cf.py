@@ -42,7 +42,7 @@ def write_axes(file: Stored, grid: Grid, window: Window) -> None:
 
 def write_crs(file: Stored, grid: Grid) -> None:
     """Write the grid mapping; GDAL places the map by `spatial_ref` and `GeoTransform`."""
-    crs = _crs(grid.crs)
+    crs = known_system(grid.crs)
     attributes = crs.to_cf()
     transform = (grid.x0, grid.cell_width, 0.0, grid.y1, 0.0, -grid.cell_height)
     variable = file.create_variable("crs", (), np.int32, data=0)
@@ -63,7 +63,7 @@ def _horizontal(crs: str) -> tuple[dict[str, str], dict[str, str]]:
     """Return the attributes of x and y."""
     if crs == "local":
         return {"long_name": "x of the cell's centre"}, {"long_name": "y of the cell's centre"}
-    known = _crs(crs)
+    known = known_system(crs)
     if known.is_geographic:
         return (
             {"standard_name": "longitude", "units": "degrees_east"},
@@ -73,7 +73,8 @@ def _horizontal(crs: str) -> tuple[dict[str, str], dict[str, str]]:
     return tuple({"standard_name": f"projection_{axis}_coordinate", "units": unit} for axis in "xy")  # type: ignore[return-value] # two axes
 
 
-def _crs(name: str) -> Any:  # noqa: ANN401 - imported only when there is a map to place
+def known_system(name: str) -> Any:  # noqa: ANN401 - imported only when there is a map to place
+    """Return the coordinate system of this name."""
     from pyproj import CRS
     from pyproj.exceptions import CRSError
 

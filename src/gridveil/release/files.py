@@ -9,6 +9,7 @@ import yaml
 from pydantic import ValidationError
 
 from gridveil.errors import GridveilError, InputError
+from gridveil.release.distrust import check_content, check_label, read_regular
 from gridveil.release.label import Label
 
 VALUES = "consumption.nc"
@@ -35,6 +36,25 @@ class _Loader(yaml.SafeLoader):
             raise yaml.YAMLError(msg)
         return super().compose_node(parent, index)
 
+    def construct_yaml_int(self, node: Any) -> int:  # noqa: ANN401 - PyYAML's signature
+        """Read an integer."""
+        return super().construct_yaml_int(self._decimal(node))
+
+    def construct_yaml_float(self, node: Any) -> float:  # noqa: ANN401 - PyYAML's signature
+        """Read a number."""
+        return super().construct_yaml_float(self._decimal(node))
+
+    def _decimal(self, node: Any) -> Any:  # noqa: ANN401 - PyYAML's signature
+        """Refuse numbers to the base of 60, which take time that grows with the square of their length."""
+        if ":" in self.construct_scalar(node):
+            msg = "a number with colons: put texts in quotes"
+            raise yaml.YAMLError(msg)
+        return node
+
+
+_Loader.add_constructor("tag:yaml.org,2002:int", _Loader.construct_yaml_int)
+_Loader.add_constructor("tag:yaml.org,2002:float", _Loader.construct_yaml_float)
+
 
 def dump_label(label: Label) -> str:
     """Return a label as YAML."""
@@ -46,9 +66,9 @@ def load_label(path: Path) -> Label:
     try:
         content = _parse(path)
         _check_version(path, content)
+        check_content(content)
         label = Label.model_validate(content)
-        label.grid.grid()
-        _ = label.window.window().end
+        check_label(label)
     except InputError:
         raise
     except FileNotFoundError as error:
@@ -64,9 +84,10 @@ def load_label(path: Path) -> Label:
 
 
 def _parse(path: Path) -> object:
-    if path.stat().st_size > LARGEST_LABEL:
+    raw = read_regular(path, LARGEST_LABEL)
+    if len(raw) > LARGEST_LABEL:
         raise _unreadable(path, "it is larger than any label")
-    return yaml.load(path.read_text(encoding="utf-8"), Loader=_Loader)  # noqa: S506 - a SafeLoader
+    return yaml.load(raw.decode("utf-8"), Loader=_Loader)  # noqa: S506 - a SafeLoader
 
 
 def _check_version(path: Path, content: object) -> None:

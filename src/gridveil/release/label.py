@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Mapping
 from datetime import UTC, date, datetime, timedelta
 from itertools import groupby
@@ -13,16 +15,29 @@ from gridveil.cube import Grid, Window
 from gridveil.privacy.budget import attacker_rate
 from gridveil.release import wording
 
+# Control characters, halves of characters, line separators, and what turns the direction of writing around.
+UNSEEN = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff\u2028-\u202e\u2066-\u2069\ufffe\uffff]")
+
+
+def _seen(text: str) -> str:
+    """Return a text with blanks for characters that are not seen: it is shown in terminals, pages and HTTP headers."""
+    return UNSEEN.sub(" ", text)
+
 
 def _plain(value: Any) -> Any:  # noqa: ANN401 - a mechanism may hand over numbers, texts, lists and mappings of them
-    """Return numpy scalars and arrays as plain Python, so that they can be written as YAML."""
+    """Return what can be written as YAML and as JSON: plain Python for numpy's, texts for numbers not finite."""
     if isinstance(value, Mapping):
-        return {str(key): _plain(item) for key, item in value.items()}
+        return {_seen(str(key)): _plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
         return [_plain(item) for item in value]
-    return value.tolist() if hasattr(value, "tolist") else value
+    if hasattr(value, "tolist"):
+        return _plain(value.tolist())
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    return _seen(value) if isinstance(value, str) else value
 
 
+Text = Annotated[str, AfterValidator(_seen)]
 Facts = Annotated[dict[str, Any], AfterValidator(_plain)]
 
 
@@ -42,7 +57,7 @@ class GridFacts(_Facts):
     y1: float
     nx: PositiveInt
     ny: PositiveInt
-    crs: str
+    crs: Text
 
     @classmethod
     def of(cls, grid: Grid) -> GridFacts:
@@ -75,11 +90,11 @@ class WindowFacts(_Facts):
 class Privacy(_Facts):
     """What is promised, to whom. `epsilon` is the budget, `epsilon_accounted` what the worst-off pillar lost."""
 
-    definition: str = wording.DEFINITION
+    definition: Text = wording.DEFINITION
     epsilon: PositiveFloat
     epsilon_accounted: NonNegativeFloat
-    unit: str = wording.UNIT
-    neighbours: str = wording.NEIGHBOURS
+    unit: Text = wording.UNIT
+    neighbours: Text = wording.NEIGHBOURS
     attacker_false_positive_rate: float = 0.01
     attacker_true_positive_rate: float = Field(
         default_factory=lambda known: attacker_rate(known.get("epsilon", 0.0)),
@@ -94,13 +109,13 @@ class BoundFacts(_Facts):
     step_kwh: PositiveFloat
     window_kwh: PositiveFloat
     steps: PositiveInt
-    origin: str = "not stated"
+    origin: Text = "not stated"
 
 
 class MechanismFacts(_Facts):
     """How the values were made. `details` are those of the mechanism's `Estimate`."""
 
-    name: str
+    name: Text
     parameters: Facts = {}
     details: Facts = {}
 
@@ -111,11 +126,11 @@ class MeasurementFacts(_Facts):
     `bound_kwh` is the window bound that households were bounded to; there is none where they are counted.
     """
 
-    kind: str
+    kind: Text
     labels: PositiveInt
     epsilon: NonNegativeFloat
     window: WindowName = "published"
-    noise: str = "laplace"
+    noise: Text = "laplace"
     bound_kwh: PositiveFloat | None = None
 
 
@@ -126,13 +141,13 @@ class Label(_Facts):
     """
 
     schema_version: Literal[1, 2] = 2
-    title: str
-    publisher: str
+    title: Text
+    publisher: Text
     published: date
-    gridveil_version: str
+    gridveil_version: Text
     private: bool
     privacy: Privacy
-    noise: str
+    noise: Text
     bounds: list[BoundFacts]
     private_bound_epsilon: NonNegativeFloat | None = Field(None, description="what private bounds cost, if any are")
     correction: PositiveFloat | None = Field(None, description="what values were multiplied by for what bounds cut")
@@ -141,9 +156,9 @@ class Label(_Facts):
     grid: GridFacts
     window: WindowFacts
     training_window: WindowFacts | None = None
-    choices: str = "not stated"
-    ledger: str = wording.NO_LEDGER
-    not_covered: list[str] = list(wording.NOT_COVERED)
+    choices: Text = "not stated"
+    ledger: Text = wording.NO_LEDGER
+    not_covered: list[Text] = list(wording.NOT_COVERED)
 
     @property
     def heading(self) -> str:

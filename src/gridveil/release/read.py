@@ -15,6 +15,7 @@ import numpy as np
 from gridveil.errors import InputError, UsageError
 from gridveil.estimate import Behaviour
 from gridveil.release import cf
+from gridveil.release.distrust import check_regular
 from gridveil.release.error_bars.error_model import FEWEST_REPLICATES, ErrorModel, Parts, Shape, Spread
 from gridveil.release.error_bars.linear_noise import Factors
 from gridveil.release.error_bars.posterior import Draws
@@ -22,6 +23,9 @@ from gridveil.release.files import FORMAT, GROUP, Stored
 from gridveil.release.label import Label
 
 MOST_CELLS = 2**34
+LONGEST_AXIS = 2**22
+TIGHTEST = 2048  # bytes that one in the file can stand for; gzip packs up to 1,032
+FLOAT, DOUBLE, INTEGER = "f4", "f8", "i4"  # how arrays are stored
 LARGEST_CHUNK = 2**26
 HELD_BYTES = 2**25
 CACHED_BYTES = 2**24  # of each variable's chunks: all that hold one step of 256 x 256 cells, so that the next is there
@@ -54,13 +58,17 @@ def reading(path: Path) -> Iterator[None]:
 def read_content(path: Path, label: Label) -> Content:
     """Open the file and check it against its label."""
     with reading(path):
+        check_regular(path.stat())
         file = h5py.File(path, "r", rdcc_nbytes=CACHED_BYTES, rdcc_nslots=CACHED_SLOTS)
         _check_version(path, file)
         shape = (label.window.steps, label.grid.ny, label.grid.nx)
-        _check_axes(file, label, shape)
+        _check_size(shape)
+        values = _dataset(file, "consumption", shape, FLOAT)
+        prefix = _dataset(file, f"{GROUP}/prefix_sums", tuple(size + 1 for size in shape), DOUBLE)
+        _check_axes(file, label)
         return Content(
-            values=_dataset(file, "consumption", shape),
-            prefix=_dataset(file, f"{GROUP}/prefix_sums", tuple(size + 1 for size in shape)),
+            values=values,
+            prefix=prefix,
             errors=_error_model(file, shape, label.window.window().step / timedelta(hours=1)),
         )
 
@@ -72,11 +80,15 @@ def _check_version(path: Path, file: Stored) -> None:
         raise InputError(msg)
 
 
-def _check_axes(file: Stored, label: Label, shape: Shape) -> None:
-    """Refuse a cube of absurd size, and one whose axes are not those of the label."""
-    if math.prod(shape) > MOST_CELLS:
+def _check_size(shape: Shape) -> None:
+    """Refuse a cube of absurd size."""
+    if math.prod(shape) > MOST_CELLS or max(shape) > LONGEST_AXIS:
         msg = f"a cube of {shape} (time, y, x) is larger than any release"
         raise ValueError(msg)
+
+
+def _check_axes(file: Stored, label: Label) -> None:
+    """Refuse a cube whose axes are not those of the label."""
     grid = label.grid
     for name, limits in (
         ("time", cf.time_edges(label.window.window())),
@@ -99,8 +111,8 @@ def _error_model(file: Stored, shape: Shape, hours: float) -> ErrorModel:
         if count < FEWEST_REPLICATES:
             msg = f"{count} replicates make no error bar"
             raise ValueError(msg)
-        space = _dataset(group, "replicate_space", (count, *shape[1:]))
-        time = _dataset(group, "replicate_time", (count, shape[0]))
+        space = _dataset(group, "replicate_space", (count, *shape[1:]), DOUBLE)
+        time = _dataset(group, "replicate_time", (count, shape[0]), DOUBLE)
         if space.nbytes + time.nbytes > MOST_REPLICATE_BYTES:
             msg = f"{count} replicates are more than any release has"
             raise ValueError(msg)
@@ -110,20 +122,20 @@ def _error_model(file: Stored, shape: Shape, hours: float) -> ErrorModel:
     if kind != "noisy parts":
         msg = f"error model {kind!r} is not known"
         raise ValueError(msg)
-    shares = _held(_broadcastable(group, "part_shares", shape))
+    shares = _held(_broadcastable(group, "part_shares", shape, DOUBLE))
     if "part_labels" not in group:
-        return Parts(None, _held(_broadcastable(group, "part_scales", shape)), shares)
-    labels = _held(_broadcastable(group, "part_labels", shape))
+        return Parts(None, _held(_broadcastable(group, "part_scales", shape, DOUBLE)), shares)
+    labels = _held(_broadcastable(group, "part_labels", shape, INTEGER))
     parts = min(group["part_scales"].shape[0], MOST_PARTS)
-    return Parts(labels, _dataset(group, "part_scales", (parts,))[()], shares)
+    return Parts(labels, _dataset(group, "part_scales", (parts,), DOUBLE)[()], shares)
 
 
 def _draws(group: Stored, shape: Shape, hours: float) -> Draws:
     """Read draws of what may be true, with the numbers of households' behaviour."""
     steps, *cells = shape
     count, regions = group["draw_time"].shape[:2]
-    space = _dataset(group, "draw_space", (count, *cells))
-    time = _dataset(group, "draw_time", (count, regions, steps))
+    space = _dataset(group, "draw_space", (count, *cells), FLOAT)
+    time = _dataset(group, "draw_time", (count, regions, steps), FLOAT)
     if space.nbytes + time.nbytes > MOST_REPLICATE_BYTES:
         msg = f"{count} draws for {regions} regions are more than any release has"
         raise ValueError(msg)
@@ -132,10 +144,10 @@ def _draws(group: Stored, shape: Shape, hours: float) -> Draws:
         *(tuple(_dataset(group, f"behaviour_{name}", terms)[()].tolist()) for name in ("strength", "hours", "period"))
     )
     draws = Draws(
-        space[()].astype(np.float32, copy=False),
-        _dataset(group, "draw_region", tuple(cells))[()].astype(np.int64),
-        time[()].astype(np.float32, copy=False),
-        _dataset(group, "draw_size", (count,))[()].astype(np.float32),
+        space[()],
+        _dataset(group, "draw_region", tuple(cells), INTEGER)[()].astype(np.int64),
+        time[()],
+        _dataset(group, "draw_size", (count,), FLOAT)[()],
         behaviour,
         hours,
     )
@@ -153,7 +165,7 @@ def _factors(group: Stored, shape: Shape) -> Factors:
         msg = f"noise_scale is {scale}"
         raise ValueError(msg)
     stored = {
-        axis: _dataset(group, name, (length, *group[name].shape[1:2])) if name in group else None
+        axis: _dataset(group, name, (length, *group[name].shape[1:2]), DOUBLE) if name in group else None
         for axis, length in zip(("x", "y", "time"), shape[::-1], strict=True)
         for name in [f"noise_{axis}"]
     }
@@ -167,16 +179,17 @@ def _factors(group: Stored, shape: Shape) -> Factors:
     return Factors(scale, **{axis: factor if factor is None else factor[()] for axis, factor in stored.items()})
 
 
-def _broadcastable(group: Stored, name: str, shape: Shape) -> Stored:
+def _broadcastable(group: Stored, name: str, shape: Shape, kind: str) -> Stored:
     stored = group[name].shape
     if len(stored) != len(shape):
         msg = f"{name} has {len(stored)} axes"
         raise ValueError(msg)
-    return _dataset(group, name, tuple(1 if size == 1 else full for size, full in zip(stored, shape, strict=True)))
+    sizes = tuple(1 if size == 1 else full for size, full in zip(stored, shape, strict=True))
+    return _dataset(group, name, sizes, kind)
 
 
-def _dataset(group: Stored, name: str, shape: tuple[int, ...]) -> Stored:
-    """Return a dataset that has the expected shape and whose bytes are in this file."""
+def _dataset(group: Stored, name: str, shape: tuple[int, ...], kind: str | None = None) -> Stored:
+    """Return a dataset that has the expected shape and kind of number, and whose bytes are in this file."""
     if name not in group:
         msg = f"{name} is missing"
         raise ValueError(msg)
@@ -187,7 +200,10 @@ def _dataset(group: Stored, name: str, shape: tuple[int, ...]) -> Stored:
     if dataset.file != group.file or dataset.external or dataset.is_virtual:
         msg = f"{name} points to another file"
         raise ValueError(msg)
-    if dataset.dtype.kind not in "if" or np.prod(dataset.chunks or 1) * dataset.dtype.itemsize > LARGEST_CHUNK:
+    strange = dataset.dtype.kind not in "if" if kind is None else dataset.dtype.newbyteorder("=") != np.dtype(kind)
+    vast = np.prod(dataset.chunks or 1) * dataset.dtype.itemsize > LARGEST_CHUNK
+    unwritten = dataset.nbytes > TIGHTEST * dataset.id.get_storage_size()
+    if strange or vast or unwritten:
         msg = f"{name} is stored in a way that no release is"
         raise ValueError(msg)
     return dataset

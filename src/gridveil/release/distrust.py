@@ -1,0 +1,111 @@
+"""What a label must not hold, whoever wrote it: it is shown in terminals, pages, files and HTTP headers."""
+
+from __future__ import annotations
+
+import math
+import os
+import stat
+from datetime import date
+from functools import lru_cache
+from pathlib import Path
+
+from gridveil.errors import UsageError
+from gridveil.privacy.budget import attacker_rate
+from gridveil.release.label import UNSEEN, Label
+
+LARGEST_INTEGER = 2**63
+LONGEST_TEXT = 2**16
+EARLIEST, LATEST = 1000, 9000  # years; near the ends of the calendar clocks overflow
+ROUNDING = 1e-9
+FALSE_POSITIVES = 0.01  # what the label's sentences speak of
+FLAT = 2
+KNOWN_SYSTEMS = {"local", "EPSG:4326"}  # need no look at PROJ's tables, which takes a tenth of a second
+
+
+def read_regular(path: Path, most: int) -> bytes:
+    """Return a file's bytes, at most one more than `most`; devices and pipes are refused, and never waited for."""
+    handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    with os.fdopen(handle, "rb") as file:
+        check_regular(os.fstat(handle))
+        return file.read(most + 1)
+
+
+def check_regular(status: os.stat_result) -> None:
+    """Refuse what is not an ordinary file."""
+    if not stat.S_ISREG(status.st_mode):
+        msg = "it is not a regular file"
+        raise ValueError(msg)
+
+
+def check_content(value: object, where: str = "") -> None:
+    """Refuse what cannot be written as JSON, and texts with characters that are not seen.
+
+    >>> check_content({"title": ["a town", 3, None]})
+    >>> check_content({"title": f"a{chr(13)}town"})
+    Traceback (most recent call last):
+        ...
+    ValueError: title: it has control characters
+    """
+    if isinstance(value, dict):
+        for key, item in value.items():
+            check_content(str(key), where)
+            check_content(item, f"{where}.{key}".strip("."))
+    elif isinstance(value, list):
+        for item in value:
+            check_content(item, where)
+    elif fault := _fault(value):
+        msg = f"{where}: {fault}"
+        raise ValueError(msg)
+
+
+def _fault(value: object) -> str | None:
+    if isinstance(value, str):
+        if len(value) > LONGEST_TEXT:
+            return "it is longer than any text of a label"
+        return "it has control characters" if UNSEEN.search(value) else None
+    if isinstance(value, bool | date) or value is None:
+        return None
+    if isinstance(value, int):
+        return None if abs(value) < LARGEST_INTEGER else "it is larger than any number of a label"
+    if isinstance(value, float):
+        return None if math.isfinite(value) else "it is not a finite number"
+    return f"it is {type(value).__name__}, neither text nor number"
+
+
+def check_label(label: Label) -> None:
+    """Refuse a label whose figures do not follow from each other, or whose place or time make no sense."""
+    privacy = label.privacy
+    if privacy.epsilon_accounted > privacy.epsilon * (1 + ROUNDING):
+        msg = f"epsilon_accounted {privacy.epsilon_accounted} is more than epsilon {privacy.epsilon}"
+        raise ValueError(msg)
+    rate = attacker_rate(privacy.epsilon)
+    claimed = (privacy.attacker_false_positive_rate, privacy.attacker_true_positive_rate)
+    if not all(math.isclose(*pair, rel_tol=1e-6) for pair in zip(claimed, (FALSE_POSITIVES, rate), strict=True)):
+        msg = f"attacker rates {claimed}: from epsilon {privacy.epsilon} follow {FALSE_POSITIVES} and {rate}"
+        raise ValueError(msg)
+    for window in filter(None, (label.window, label.training_window)):
+        run = window.window()
+        if not (run.start.year >= EARLIEST and run.end.year <= LATEST):
+            msg = f"a window from {run.start.isoformat()} to {run.end.isoformat()}"
+            raise ValueError(msg)
+    label.grid.grid()
+    check_system(label.grid.crs)
+
+
+@lru_cache(maxsize=64)
+def check_system(crs: str) -> None:
+    """Refuse a coordinate system that PROJ does not know, or that is not one of maps.
+
+    >>> check_system("EPSG:4978")
+    Traceback (most recent call last):
+        ...
+    gridveil.errors.UsageError: coordinate system EPSG:4978 (Geocentric CRS): not one of a flat map
+    """
+    if crs in KNOWN_SYSTEMS:
+        return
+    from gridveil.release.cf import known_system
+
+    system = known_system(crs)
+    if not (system.is_projected or system.is_geographic) or len(system.axis_info) != FLAT:
+        msg = f"coordinate system {crs} ({system.type_name}): not one of a flat map"
+        raise UsageError(msg)

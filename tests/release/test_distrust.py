@@ -1,0 +1,136 @@
+"""Labels that lie, or that would harm what shows them, are refused when they are read; old ones still open."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+import pytest
+import yaml
+from tests.release.error_bars.test_posterior import make_posterior, publish_posterior
+
+from gridveil.errors import InputError
+from gridveil.release.files import dump_label, load_label
+from gridveil.release.label import MechanismFacts
+from gridveil.release.open import open_release
+
+from .conftest import make_label
+
+Publish = Callable[..., Path]
+HARMFUL = {
+    "colours": '"a\\x1b[31mred"',
+    "header": '"a\\r\\nSet-Cookie: x"',
+    "null": '"a\\0"',
+    "backwards": '"a\\u202etxt"',
+    "half a character": '"\\uD800"',
+    "bytes": "!!binary /////w==",
+    "not finite": ".nan",
+    "infinite": "-.inf",
+    "vast integer": "0x" + "f" * 200_000,
+    "vast text": "x" * 70_000,
+    "base of 60": "1" + ":1" * 150_000,
+    "base of 60, tagged": "!!int 1" + ":1" * 150_000,
+    "base of 60, float": "1" + ":1" * 150_000 + ".5",
+}
+
+
+@pytest.mark.parametrize("name", HARMFUL)
+@pytest.mark.parametrize("place", ["title: Consumption of a town", "details: {}"])
+def test_what_would_harm_a_reader_is_refused(tmp_path: Path, name: str, place: str) -> None:
+    path, text = tmp_path / "label.yaml", dump_label(make_label())
+    assert place in text
+    harm = HARMFUL[name] if place.startswith("title") else f"{{a: [{{b: {HARMFUL[name]}}}]}}"
+    path.write_text(text.replace(place, f"{place.split(':', maxsplit=1)[0]}: {harm}"), encoding="utf-8")
+    begun = time.monotonic()
+    with pytest.raises(InputError, match=r"label\.yaml"):
+        load_label(path)
+    assert time.monotonic() - begun < 2
+
+
+LIES: dict[str, Callable[[dict[str, Any]], object]] = {
+    "rate": lambda facts: facts["privacy"].update(attacker_true_positive_rate=0.01),
+    "false alarms": lambda facts: facts["privacy"].update(attacker_false_positive_rate=0.5),
+    "epsilon": lambda facts: facts["privacy"].update(epsilon=30.0),
+    "accounted": lambda facts: facts["privacy"].update(epsilon_accounted=1.001),
+    "unknown system": lambda facts: facts["grid"].update(crs="EPSG:999999"),
+    "file": lambda facts: facts["grid"].update(crs="/etc/passwd"),
+    "geocentric": lambda facts: facts["grid"].update(crs="EPSG:4978"),
+    "vertical": lambda facts: facts["grid"].update(crs="EPSG:5703"),
+    "three axes": lambda facts: facts["grid"].update(crs="EPSG:4979"),
+    "compound": lambda facts: facts["grid"].update(crs="EPSG:7415"),
+    "long ago": lambda facts: facts["window"].update(start="0001-01-01T00:00:00Z"),
+    "far future": lambda facts: facts["window"].update(start="9998-12-31T00:00:00Z"),
+    "training": lambda facts: facts.update(training_window=facts["window"] | {"start": "0001-01-01T00:00:00Z"}),
+}
+
+
+@pytest.mark.parametrize("lie", LIES)
+def test_what_does_not_follow_or_makes_no_sense_is_refused(tmp_path: Path, lie: str) -> None:
+    path, facts = tmp_path / "label.yaml", yaml.safe_load(dump_label(make_label()))
+    path.write_text(yaml.safe_dump(facts), encoding="utf-8")
+    assert load_label(path) == make_label()
+    LIES[lie](facts)
+    path.write_text(yaml.safe_dump(facts), encoding="utf-8")
+    with pytest.raises(InputError, match=r"label\.yaml"):
+        load_label(path)
+
+
+def test_a_label_that_gridveil_writes_can_be_read_whatever_went_into_it(tmp_path: Path) -> None:
+    """What a mechanism or a publisher hands over is made harmless: by then the budget is spent."""
+    details = {"fit": np.nan, "a\nb": [np.float32("inf"), "x\x1b"], "epsilon": 1e-300}
+    label = make_label(title="A\ttown \ud800", mechanism=MechanismFacts(name="m", details=details))
+    path = tmp_path / "label.yaml"
+    path.write_text(dump_label(label), encoding="utf-8")
+    assert load_label(path) == label
+    assert label.title == "A town  "
+    assert label.mechanism.details == {"fit": "nan", "a b": ["inf", "x "], "epsilon": 1e-300}
+    json.dumps(label.model_dump(mode="json"), allow_nan=False).encode()
+
+
+@pytest.mark.parametrize("name", ["label.yaml", "consumption.nc"])
+@pytest.mark.parametrize("kind", ["device", "pipe", "folder"])
+def test_only_regular_files_are_read(publish: Publish, name: str, kind: str) -> None:
+    path = publish() / name
+    path.unlink()
+    if kind == "device":
+        path.symlink_to("/dev/zero")
+    elif kind == "pipe":
+        os.mkfifo(path)  # opening one waits for somebody who writes to it
+    else:
+        path.mkdir()
+    with pytest.raises(InputError, match=name):
+        open_release(path.parent)
+
+
+def test_a_label_larger_than_its_file_costs_nothing(publish: Publish, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The file's shapes are looked at before anything as long as the label says is made."""
+    path = publish() / "label.yaml"
+    facts = yaml.safe_load(path.read_text(encoding="utf-8"))
+    facts["grid"].update(nx=2**21, ny=1)
+    path.write_text(yaml.safe_dump(facts), encoding="utf-8")
+    monkeypatch.setattr("gridveil.release.cf.edges", lambda *_: pytest.fail("too soon"))
+    with pytest.raises(InputError, match="instead of"):
+        open_release(path.parent)
+    facts["grid"].update(nx=2**27)
+    path.write_text(yaml.safe_dump(facts), encoding="utf-8")
+    with pytest.raises(InputError, match="larger than any release"):
+        open_release(path.parent)
+
+
+@pytest.mark.parametrize(("dtype", "regions"), [("i1", 2**29 // 600), ("f8", 3), ("f4", 2**20)])
+def test_draws_that_are_stored_otherwise_are_refused(tmp_path: Path, dtype: str, regions: int) -> None:
+    """Small numbers that grow when they are read, and chunks that were never written."""
+    publish_posterior(tmp_path / "release", make_posterior())
+    with h5py.File(tmp_path / "release" / "consumption.nc", "r+") as file:
+        del file["gridveil/draw_time"]
+        file["gridveil"].create_dataset("draw_time", (60, regions, 30), dtype=dtype, chunks=(20, min(regions, 100), 30))
+        if regions == 3:
+            file["gridveil/draw_time"][...] = 1 / 30
+    with pytest.raises(InputError, match="stored in a way that no release is"):
+        open_release(tmp_path / "release")

@@ -15,7 +15,10 @@ from typer.testing import CliRunner
 from gridveil.cli import export as command
 from gridveil.cli import show
 from gridveil.cli.main import app
+from gridveil.errors import UsageError
 from gridveil.release.export import FORMATS
+from gridveil.release.export import export as write_export
+from gridveil.release.open import Release, open_release
 from gridveil.release.write import write_release
 
 GRIDVEIL = str(Path(sys.executable).parent / "gridveil")
@@ -55,6 +58,20 @@ def test_mistakes_are_sentences_and_leave_nothing(work: Path) -> None:
     missing = gridveil(work, "export", "nowhere", "--to", "csv", "--out", "town.csv")
     assert (missing.returncode, "no such file" in missing.stderr) == (3, True)
     assert {file.name for file in work.iterdir()} == {"release", "test-noise"}
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_a_name_that_is_taken_is_refused_before_anything_is_computed(
+    work: Path, form: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (work / "town").write_text("mine")
+    release = open_release(work / "release")
+    computed: list[str] = []
+    for name in ("cells", "over", "answers_of", "values"):
+        monkeypatch.setattr(Release, name, lambda *_, name=name, **__: computed.append(name))
+    with pytest.raises(UsageError, match="never overwritten"):
+        write_export(release, work / "town", form, lambda stage, _: computed.append(stage))
+    assert not computed
 
 
 def test_help_names_every_format() -> None:

@@ -84,6 +84,13 @@ def test_points_have_the_gamma_distribution() -> None:
         np.testing.assert_allclose(some, expected, rtol=0.03, atol=0.03)
 
 
+def test_where_next_to_nothing_is_meant_every_point_is_nothing() -> None:
+    """In single precision the ratio of variance and mean would overflow, and infinity times 0 is no number."""
+    score = np.array([[-4.0, 0.0, 4.0]])
+    for mean, variance in ((0.0, 1.0), (1e-25, 1e-6), (0.0, 0.0)):
+        assert points(np.array([mean]), np.array([variance]), score).tolist() == [0.0, 0.0, 0.0]
+
+
 def test_standard_errors_equal_brute_force(release: Release, posterior: Posterior) -> None:
     """Sums of cubes over draws, and the households' own behaviour region by region."""
     space, profile, size = (rounded(part).astype(float) for part in (posterior.space, posterior.time, posterior.size))

@@ -14,6 +14,7 @@ Singles = NDArray[np.float32]
 
 TAIL = 0.025  # on each side
 POINTS = 1000  # of the mixture, over all draws
+ALL_AT_NOTHING = 100.0
 GOLDEN = (math.sqrt(5) - 1) / 2
 
 
@@ -39,7 +40,8 @@ def points(mean: Floats, variance: Floats, score: Floats) -> Singles:
     >>> points(np.array([4.0]), np.array([16.0]), np.array([[-1.96, 0.0, 1.96]])).astype(float).round(1).tolist()
     [0.1, 2.8, 14.7]
     """
-    square = variance / np.maximum(mean, 1e-30) ** 2 / 9
+    # Above 100 every point is 0 (scores are below 5), and single precision would overflow where a mean is all but 0.
+    square = np.minimum(variance / np.maximum(mean, 1e-30) ** 2 / 9, ALL_AT_NOTHING)
     # In single precision: far faster, and no digit that counts is lost.
     middle, step, scale = (part[..., None].astype(np.float32) for part in (1 - square, np.sqrt(square), mean))
     root = np.maximum(middle + step * score.astype(np.float32), 0.0)

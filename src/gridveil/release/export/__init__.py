@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -75,6 +76,9 @@ def export(release: Release, path: Path | str, format: str, progress: Progress =
     why = refusal(release, format)
     if why is not None:
         raise UsageError(why)
+    if os.path.lexists(path):  # said before anything is computed
+        msg = f"{path}: already there, and never overwritten; give another --out"
+        raise UsageError(msg)
     written: list[Path] = import_module(f"{__name__}.{FORMATS[format].writer}").write(release, Path(path), progress)
     return written
 

@@ -11,7 +11,7 @@ from fastapi.testclient import TestClient
 from tests.serve.conftest import BASE
 
 from gridveil.release.open import Release
-from gridveil.serve import downloads, guard, questions, regions
+from gridveil.serve import desk, downloads, guard, heavy, questions, regions
 from gridveil.serve.app import create_app
 
 PAGE = (Path(__file__).parents[2] / "docs" / "serving.md").read_text(encoding="utf-8")
@@ -44,4 +44,7 @@ def test_limits_are_those_of_the_code() -> None:
     series = f"{questions.MOST_POINTS:,}; {questions.USUAL_POINTS:,} unless `every` asks for more"
     assert rows["points of a series"] == series
     assert rows["cells of a slice as JSON"] == f"{questions.MOST_CELLS_JSON:,}; more as `float32`"
+    assert rows["work of a question"] == f"{desk.MOST_WORK / 1e6:,.0f} million numbers; then status 422"
+    assert rows["time of a question"].startswith(f"{heavy.MOST_SECONDS:.0f} seconds")
+    assert (questions.PROFILE_WORK, questions.SERIES_WORK, questions.CELLS_WORK, questions.ROW_WORK) == (2, 4, 10, 2000)
     assert rows["files made while you wait"].startswith(f"{downloads.MOST_ROWS:,} cells times steps")

@@ -12,10 +12,10 @@ from gridveil.serve.heavy import MOST_SECONDS, Deadline, Heavy
 
 CACHED_BYTES = 64 * 2**20
 
-# Work is counted in numbers of the error model that a box reads: 20 to 40 million a second.
-HEAVY_WORK = 200_000.0  # a hundredth of a second
-LONG_WORK = 5e7  # two seconds
-MOST_WORK = 1e9
+# Work is counted in numbers of the error model that a box reads: about 40 million a second.
+HEAVY_WORK = 200_000.0  # 5 milliseconds
+LONG_WORK = 5e7  # a second
+MOST_WORK = 1e9  # 25 seconds
 LARGE_BODY = 2**16
 
 
@@ -57,12 +57,7 @@ class Desk:
             return held
         with self.room.turn() if question.large else nullcontext():
             job = question.plan()
-        if job.work > MOST_WORK:
-            msg = (
-                f"the error bars of this take {job.work / 1e6:,.0f} million numbers to work out, and the server stops "
-                f"at {MOST_WORK / 1e6:,.0f} million: ask in smaller pieces (fewer, smaller or shorter ones)"
-            )
-            raise UsageError(msg)
+        _check(job)
         if job.work < HEAVY_WORK:
             return job.make(Deadline(self.seconds))
         with (self.long_room if job.work > LONG_WORK else self.room).turn():
@@ -72,4 +67,16 @@ class Desk:
 
     def warm(self, question: Question) -> None:
         """Make an answer before it is asked for, however long that takes; who asks meanwhile waits for it."""
-        self.cache.get(question.key, lambda: question.plan().make(Deadline(float("inf"))))
+        job = question.plan()
+        _check(job)
+        self.cache.get(question.key, lambda: job.make(Deadline(float("inf"))))
+
+
+def _check(job: Job) -> None:
+    """Refuse what would keep the server busy for too long."""
+    if job.work > MOST_WORK:
+        msg = (
+            f"the error bars of this take {job.work / 1e6:,.0f} million numbers to work out, and the server stops "
+            f"at {MOST_WORK / 1e6:,.0f} million: ask in smaller pieces (fewer, smaller or shorter ones)"
+        )
+        raise UsageError(msg)

@@ -21,7 +21,7 @@ def warm_up(desk: Desk, releases: Iterable[Served]) -> None:
     """Answer what the page asks first of each release."""
     for served in releases:
         for question in first_questions(served):
-            with suppress(GridveilError):  # told when it is asked for
+            with suppress(GridveilError, OSError):  # told when it is asked for
                 desk.warm(question)
 
 

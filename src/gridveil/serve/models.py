@@ -118,7 +118,9 @@ class HighCell(AnswerModel):
 
     x: int
     y: int
-    place: tuple[int, int] = Field(description="The ranks that single cells' 95 % intervals allow")
+    place: tuple[int, int] = Field(
+        description="The ranks that intervals allow, widened so that those of all cells hold together in 95 of 100 maps"
+    )
 
 
 class HighestModel(BaseModel):

@@ -29,7 +29,7 @@ MOST_CELLS_JSON = 100_000
 DECIMALS = 6  # of kWh; float32 has no more
 
 # How many times the work of reading a number for a box it is to read one for ...
-SERIES_WORK, PROFILE_WORK, CELLS_WORK = 4, 4, 10
+SERIES_WORK, PROFILE_WORK, CELLS_WORK = 4, 2, 10
 ROW_WORK = 2_000  # of a range, be it ever so small
 PIECE_WORK, PIECE_ROWS = 2e7, 4_000  # between two looks at the clock
 DAYS_OF_PROFILES = 10  # three kinds of a day, and a week

@@ -17,7 +17,10 @@ from gridveil.serve.models import Refusal
 
 LOG = logging.getLogger("gridveil.serve")
 LONGEST = 300  # letters of a sentence, which may repeat what was asked
-UNREADABLE = "This release cannot be read any more: its file was changed or damaged. Whoever runs the server can help."
+UNREADABLE = (
+    "This release cannot be read any more: its files were changed, removed or damaged. "
+    "Whoever runs the server can help."
+)
 FAILED = "The server failed to answer this. Whoever runs it finds out more in its log."
 BUSY = "The server is busy with other large questions; ask again in a few seconds."
 TOO_LONG = "This took too long and was given up: ask in smaller pieces, or when the server is less busy."

@@ -60,7 +60,8 @@ async def asked_about(request: Request, found: Annotated[Served, Depends(served)
 def check_tag(request: Request, etag: str) -> None:
     """Note the tag of an answer, and stop if the asker has it."""
     request.state.etag = etag
-    if etag in (known.strip() for known in request.headers.get("if-none-match", "").split(",")):
+    known = (one.strip().removeprefix("W/") for one in request.headers.get("if-none-match", "").split(","))
+    if etag.removeprefix("W/") in known:
         raise NotModifiedError
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from pathlib import Path
 
 import pytest
@@ -51,6 +52,37 @@ def test_a_file_that_turned_up_meanwhile_is_not_replaced(tmp_path: Path) -> None
         both(tmp_path / "name")
     assert names(tmp_path) == ["name"]
     assert (tmp_path / "name").read_text() == "theirs"
+
+
+@pytest.mark.parametrize("links", [True, False])
+def test_not_even_one_that_turns_up_at_the_last_moment_is_replaced(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, links: bool
+) -> None:
+    """Between the last look and the naming; on a memory stick, which has no links, as well."""
+    path = tmp_path / "name"
+
+    def write() -> None:
+        with new_file(path) as aside:
+            aside.write_text("mine")
+
+    def no_links(*_: object) -> None:
+        raise OSError(errno.EPERM, "no links here")
+
+    if not links:
+        monkeypatch.setattr(Path, "hardlink_to", no_links)
+    real = folder._sync
+    monkeypatch.setattr(folder, "_sync", lambda file: (real(file), path.write_text("theirs")))
+    looks: list[Path] = []
+    monkeypatch.setattr(folder, "_refuse_existing", looks.append)
+    with pytest.raises(UsageError, match="already there"):
+        write()
+    assert path.read_text() == "theirs"
+    assert names(tmp_path) == ["name"]
+    path.unlink()
+    monkeypatch.setattr(folder, "_sync", real)
+    write()
+    assert path.read_text() == "mine"
+    assert names(tmp_path) == ["name"]
 
 
 def test_all_of_a_folder_is_on_disk_before_it_gets_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import tempfile
@@ -10,6 +11,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from gridveil.errors import UsageError
+
+NO_LINKS = {errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS}  # on this kind of disk
 
 
 @contextmanager
@@ -46,18 +49,40 @@ def new_file(path: Path) -> Iterator[Path]:
     try:
         yield aside
         _sync(aside)
-        _refuse_existing(path)  # unlike a folder, a file would be replaced by the renaming
-        aside.rename(path)
-    except BaseException:
+        _name(aside, path)
+    finally:
         aside.unlink(missing_ok=True)
-        raise
     _sync(path.parent)
+
+
+def _name(aside: Path, path: Path) -> None:
+    """Give a file its name. Renaming would replace one that turned up meanwhile; linking fails then."""
+    try:
+        path.hardlink_to(aside)
+    except FileExistsError as error:
+        raise _already(path) from error
+    except OSError as error:
+        if error.errno not in NO_LINKS:
+            raise
+        _claim(path)
+        aside.rename(path)
+
+
+def _claim(path: Path) -> None:
+    """Make an empty file that may be replaced: memory sticks know no links."""
+    try:
+        path.touch(exist_ok=False)
+    except FileExistsError as error:
+        raise _already(path) from error
 
 
 def _refuse_existing(path: Path) -> None:
     if os.path.lexists(path):
-        msg = f"{path}: already there, and never overwritten; give another --out"
-        raise UsageError(msg)
+        raise _already(path)
+
+
+def _already(path: Path) -> UsageError:
+    return UsageError(f"{path}: already there, and never overwritten; give another --out")
 
 
 def _sync(path: Path) -> None:

@@ -276,3 +276,36 @@ def test_there_are_limits_to_what_is_drawn(monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_the_example_in_messages_is_one() -> None:
     assert Area.polygon(Grid(0, 0, 2, 2, nx=1, ny=1), json.loads(outline.EXAMPLE)).cells == 0.5
+
+
+def test_a_hole_is_never_added() -> None:
+    outer = square(-3, 2, 3, 10)
+    for hole in (square(5, 5, 7, 7), square(2, 5, 7, 7), square(-3, 2, 3, 4)):
+        found = Area.polygon(GRID, polygon(outer, hole, square(-1, 8, 0, 9))).weights
+        cut = shapely.difference(shapely.Polygon(outer), shapely.union(shapely.Polygon(hole), shapely.box(-1, 8, 0, 9)))
+        np.testing.assert_allclose(found, shares(GRID, cut), atol=1e-12)
+    with pytest.raises(UsageError, match="covers nothing"):
+        Area.polygon(GRID, polygon(square(0, 4, 1, 5), square(-1, 3, 2, 6)))
+
+
+@pytest.mark.parametrize(
+    ("west", "east", "lon", "instead"), [(170, 190, -175, "185"), (-190, -170, 175, "-185"), (350, 370, 5, "365")]
+)
+def test_a_map_beyond_180_degrees_says_how_to_write_longitudes(
+    west: float, east: float, lon: float, instead: str
+) -> None:
+    grid = Grid(west, -20, east, -10, nx=20, ny=10, crs="EPSG:4326")
+    assert Area.polygon(grid, polygon(square(float(instead), -15, float(instead) + 2, -13))).cells == pytest.approx(4)
+    cut_at_180 = {
+        "type": "MultiPolygon",
+        "coordinates": [[square(west + 1, -15, west + 2, -13)], [square(lon, -15, lon + 2, -13)]],
+    }
+    for geometry in (polygon(square(lon, -15, lon + 2, -13)), cut_at_180):
+        with pytest.raises(UsageError, match=f"write {instead} instead"):
+            Area.polygon(grid, geometry)
+
+
+def test_a_projected_map_across_180_degrees_has_no_polygons() -> None:
+    fiji = Grid(3_000_000, -2_300_000, 3_600_000, -1_700_000, nx=6, ny=6, crs="EPSG:3832")
+    with pytest.raises(UsageError, match="across 180 degrees"):
+        Area.polygon(fiji, polygon(square(177, -18, 179, -17)))

@@ -37,7 +37,11 @@ def _made(label: Label) -> str:
     """Say what kind of data it is, so that nobody takes it for readings."""
     window = label.window.window()
     when = f"{window.start:%Y-%m-%d %H:%M} to {window.end:%Y-%m-%d %H:%M} UTC"
-    how = f"differentially private with epsilon {label.privacy.epsilon:g}" if label.private else wording.NOT_PRIVATE
+    how = (
+        f"differentially private with epsilon {wording.exact(label.privacy.epsilon)}"
+        if label.private
+        else wording.NOT_PRIVATE
+    )
     return (
         f"household electricity consumption {when}, {how}, published {label.published} "
         f"with gridveil {label.gridveil_version}"

@@ -208,10 +208,13 @@ def describe(label: Label) -> list[Section]:
 def _privacy(label: Label) -> list[str]:
     privacy = label.privacy
     if not label.private:
-        return [wording.NOT_PRIVATE_WHY, f"It imitates {privacy.definition} with epsilon {privacy.epsilon:g}."]
+        return [
+            wording.NOT_PRIVATE_WHY,
+            f"It imitates {privacy.definition} with epsilon {wording.exact(privacy.epsilon)}.",
+        ]
     return [
         wording.promise(privacy.epsilon),
-        f"Definition: {privacy.definition}, epsilon {privacy.epsilon:g}.",
+        f"Definition: {privacy.definition}, epsilon {wording.exact(privacy.epsilon)}.",
         f"Accounted for: {privacy.epsilon_accounted:g}, by the cell whose households lost most.",
         f"Protected: {privacy.unit}. Neighbours: {privacy.neighbours}.",
         wording.attack(privacy.attacker_true_positive_rate),

@@ -48,10 +48,19 @@ CAPPED = "Readings above the step bound are capped to it: true consumption means
 NEGATIVE = "Negative values, if any, are noise around little or no consumption; sums need them as they are."
 
 
+def exact(epsilon: float) -> str:
+    """Return an epsilon with all its digits: one just below a limit must not be shown as the limit.
+
+    >>> exact(3), exact(0.1), exact(4.9999999)
+    ('3', '0.1', '4.9999999')
+    """
+    return repr(float(epsilon)).removesuffix(".0")
+
+
 def promise(epsilon: float) -> str:
     """Return the promise in one line."""
     return (
-        f"Whatever someone does with this release, its outcome would be at most e^{epsilon:g} "
+        f"Whatever someone does with this release, its outcome would be at most e^{exact(epsilon)} "
         f"({_times(epsilon)}) times as likely, or as unlikely, had any one household not been in the data."
     )
 
@@ -69,7 +78,7 @@ def high_epsilon(epsilon: float) -> list[str]:
     if epsilon < PLAIN_WORDS_FROM:
         return []
     warning = (
-        f"WARNING: epsilon {epsilon:g} is high. From {PLAIN_WORDS_FROM} on the guarantee by itself is weak: "
+        f"WARNING: epsilon {exact(epsilon)} is high. From {PLAIN_WORDS_FROM} on the guarantee by itself is weak: "
         "it does not rule out that a determined attacker recognises a household."
     )
     return [warning]

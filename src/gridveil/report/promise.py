@@ -6,7 +6,6 @@ from gridveil.release import wording
 from gridveil.release.label import Label, bounds_in_words, warnings
 from gridveil.report.words import listed
 
-COMMON = 3
 METHOD = (
     "The method is called differential privacy. It is a mathematical promise about what this release can reveal, "
     "whoever looks at it and whatever else they know."
@@ -41,18 +40,10 @@ def _protected(label: Label) -> list[str]:
 def _strength(label: Label) -> list[str]:
     epsilon = label.privacy.epsilon
     if not label.private:
-        return [f"Not at all. It imitates a release with epsilon {epsilon:g}."]
+        return [f"Not at all. It imitates a release with epsilon {wording.exact(epsilon)}."]
     return [
-        f"Epsilon is {epsilon:g}, which is {_strong(epsilon)}. {EPSILON}",
+        f"Epsilon is {wording.exact(epsilon)}. {EPSILON}",
         wording.promise(epsilon),
         wording.attack(label.privacy.attacker_true_positive_rate),
         *warnings(label),
     ]
-
-
-def _strong(epsilon: float) -> str:
-    if epsilon <= 1:
-        return "strong"
-    if epsilon <= COMMON:
-        return "common"
-    return "weak" if wording.high_epsilon(epsilon) else "weaker than is common"

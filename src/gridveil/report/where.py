@@ -28,7 +28,7 @@ def where(release: Release, parts: Sequence[Part], ranked: Sequence[High]) -> di
     grid, steps = release.grid, release.window.steps
     cells, ground = release.cells(0, steps), ground_of(grid)
     value = cells.value.astype(np.float64).T / steps
-    uncertain = (cells.high - cells.low > cells.value).T
+    uncertain = (cells.high - cells.low > np.abs(cells.value)).T  # as on the map of gridveil serve
     averages = [plane.T for plane in values_at(release, [part.schedule for part in parts])]
     scale = Scale.of(np.stack([value, *averages]))
     unit = f"kWh per {per(release.window.step)} in a cell"

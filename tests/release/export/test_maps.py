@@ -92,3 +92,11 @@ def test_zarr_is_like_the_netcdf(release_of: Publish, tmp_path: Path, grid: Grid
     group = zarr.open_group(tmp_path / "town.zarr", mode="r", use_consolidated=False)
     assert group.metadata.zarr_format == 3
     assert group["consumption"].chunks == (WINDOW.steps, grid.ny, grid.nx)
+
+
+@pytest.mark.parametrize("private", [True, False])
+def test_every_feature_of_test_noise_says_so(release_of: Publish, tmp_path: Path, *, private: bool) -> None:
+    export(release_of(private=private), tmp_path / "town", "geojson")
+    features = json.loads((tmp_path / "town").read_text(encoding="utf-8"))["features"]
+    found = {feature["properties"].get("warning") for feature in features}
+    assert found == ({None} if private else {"NOT PRIVATE (TEST NOISE)"})

@@ -72,6 +72,19 @@ def test_a_label_beside_is_never_overwritten(release_of: Publish, tmp_path: Path
     assert {file.name for file in tmp_path.iterdir()} == {"release", "town.csv.label.yaml"}
 
 
+def test_a_table_whose_name_was_taken_meanwhile_leaves_no_label(release_of: Publish, tmp_path: Path) -> None:
+    release = release_of()
+
+    def interfere(_stage: str, done: float) -> None:
+        if done == 1:
+            (tmp_path / "town.csv").write_text("mine")
+
+    with pytest.raises(UsageError, match=r"town\.csv: already there"):
+        export(release, tmp_path / "town.csv", "csv", interfere)
+    assert {file.name for file in tmp_path.iterdir()} == {"release", "town.csv"}
+    assert (tmp_path / "town.csv").read_text() == "mine"
+
+
 @pytest.mark.parametrize("form", FORMATS)
 def test_everybody_may_read_it(release_of: Publish, tmp_path: Path, form: str) -> None:
     for path in export(release_of(), tmp_path / "town", form):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pyarrow as pa
@@ -29,7 +31,7 @@ def beside(path: Path) -> Path:
 def write(release: Release, path: Path, progress: Progress) -> list[Path]:
     """Write the table and, before it gets its name, the label beside it."""
     table = LongTable(release)
-    with new_file(path) as aside, new_file(beside(path)) as label:
+    with _label_first(path) as (aside, label):
         label.write_text(_label(release, path.name, table.columns), encoding="utf-8")
         with aside.open("wb") as file:
             file.write(f"{','.join(table.columns)}\n".encode())
@@ -38,6 +40,21 @@ def write(release: Release, path: Path, progress: Progress) -> list[Path]:
         for file_aside in (aside, label):
             file_aside.chmod(PUBLIC)
     return [path, beside(path)]
+
+
+@contextmanager
+def _label_first(path: Path) -> Iterator[tuple[Path, Path]]:
+    """Give two files to write to, of which the label gets its name first; if the table cannot, neither stays."""
+    label_is_there = False
+    try:
+        with new_file(path) as aside:
+            with new_file(beside(path)) as label:
+                yield aside, label
+            label_is_there = True
+    except BaseException:
+        if label_is_there:
+            beside(path).unlink()
+        raise
 
 
 def _plain(rows: pa.Table) -> pa.Table:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from gridveil.cube import Grid
 from gridveil.estimate import Floats
 from gridveil.folder import new_file
+from gridveil.release import wording
 from gridveil.release.export.about import about
 from gridveil.release.export.places import area_ids, outlines, to_lonlat
 from gridveil.release.export.slabs import PUBLIC, Progress, slabs
@@ -47,7 +48,7 @@ def write(release: Release, path: Path, progress: Progress) -> list[Path]:
             file.write(f'"bbox": {json.dumps(bbox)},\n"gridveil": {json.dumps(_known(release), ensure_ascii=False)},\n')
             file.write('"features": [\n')
             totals = release.cells(0, release.window.steps)
-            file.write(",\n".join(_features(release.grid, rings, totals, curves)))
+            file.write(",\n".join(_features(release, rings, totals, curves)))
             file.write("\n]}\n")
         aside.chmod(PUBLIC)
     return [path]
@@ -72,7 +73,10 @@ def _iso(instant: datetime) -> str:
     return f"{instant:%Y-%m-%dT%H:%M:%SZ}"
 
 
-def _features(grid: Grid, rings: Floats, totals: Cells, curves: dict[str, list[Numbers]]) -> Iterator[str]:
+def _features(release: Release, rings: Floats, totals: Cells, curves: dict[str, list[Numbers]]) -> Iterator[str]:
+    grid = release.grid
+    # A feature is easily parted from the collection: one of test noise says so itself.
+    warning = "" if release.label.private else f', "warning": {json.dumps(wording.NOT_PRIVATE)}'
     columns = {
         **{f"total_{name}": _texts(getattr(totals, part).ravel()) for name, part in MEASURES.items()},
         **{name: _curves(np.concatenate(parts)) for name, parts in curves.items()},
@@ -81,7 +85,7 @@ def _features(grid: Grid, rings: Floats, totals: Cells, curves: dict[str, list[N
         y, x = divmod(cell, grid.nx)
         numbers = "".join(f', "{column}": {texts[cell]}' for column, texts in columns.items())
         geometry = f'{{"type": "Polygon", "coordinates": {json.dumps([ring])}}}'
-        properties = f'{{"area_id": "{name}", "x": {x}, "y": {y}{numbers}}}'
+        properties = f'{{"area_id": "{name}", "x": {x}, "y": {y}{numbers}{warning}}}'
         yield f'{{"type": "Feature", "id": "{name}", "geometry": {geometry}, "properties": {properties}}}'
 
 

@@ -7,16 +7,17 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from gridveil.cube import Grid
 from gridveil.errors import InputError, UsageError
 from gridveil.release.area import Area
+from gridveil.release.open import Release
 
 NAMES = ("name", "id")
 """Properties of a feature that are its name, whatever their case."""
 
 
-def from_limits(grid: Grid, text: str) -> Area:
+def from_limits(release: Release, text: str) -> Area:
     """Return the area between WEST,SOUTH,EAST,NORTH."""
+    grid = release.grid
     extent = f"{grid.x0:g},{grid.y0:g},{grid.x1:g},{grid.y1:g}"
     try:
         west, south, east, north = (float(limit) for limit in text.split(","))
@@ -26,24 +27,24 @@ def from_limits(grid: Grid, text: str) -> Area:
     if west >= grid.x1 or east <= grid.x0 or south >= grid.y1 or north <= grid.y0:
         msg = (
             f"--bbox {text} covers nothing of the map: give limits in the map's own coordinates, which are "
-            f"{_system(grid)} and go from {grid.x0:g},{grid.y0:g} to {grid.x1:g},{grid.y1:g}"
+            f"{_system(grid.crs)} and go from {grid.x0:g},{grid.y0:g} to {grid.x1:g},{grid.y1:g}"
         )
         raise UsageError(msg)
     return Area.rectangle(grid, west, south, east, north)
 
 
-def _system(grid: Grid) -> str:
+def _system(crs: str) -> str:
     """Return what the map's coordinates are, and what to do with others."""
-    if grid.crs == "local":
+    if crs == "local":
         return "its own (local)"
     from pyproj import CRS
     from pyproj.exceptions import CRSError
 
     try:
-        system = CRS.from_user_input(grid.crs)
+        system = CRS.from_user_input(crs)
     except CRSError:
-        return grid.crs
-    unit = f"{grid.crs} (in units of a {system.axis_info[0].unit_name})"
+        return crs
+    unit = f"{crs} (in units of a {system.axis_info[0].unit_name})"
     return unit if system.is_geographic else f"{unit}, not longitude and latitude (for these, --area FILE)"
 
 

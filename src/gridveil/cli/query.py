@@ -94,7 +94,7 @@ def _area(release: Release, bbox: str | None, content: Any) -> Area | None:  # n
 
     if content is not None:
         return Area.polygon(release.grid, content)
-    return None if bbox is None else areas.from_limits(release.grid, bbox)
+    return None if bbox is None else areas.from_limits(release, bbox)
 
 
 def _each(release: Release, found: list[tuple[str, Any]], period: Period) -> list[dict[str, Any]]:

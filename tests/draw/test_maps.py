@@ -1,11 +1,13 @@
 import base64
 import io
+import re
+from importlib.resources import files
 
 import numpy as np
 from matplotlib import colormaps
 from matplotlib.image import imread
 
-from gridveil.draw.maps import Scale, bar_uri, map_uri
+from gridveil.draw.maps import DARKEST, STOPS, Scale, bar_uri, map_uri
 
 
 def pixels(uri: str) -> np.ndarray:
@@ -21,7 +23,7 @@ def test_north_is_up_and_east_is_right() -> None:
     seen = pixels(map_uri(kwh, Scale(1.0)))
     assert seen.shape == (3, 4, 3)
     bright = seen.sum(axis=2)
-    assert np.unravel_index(bright.argmax(), bright.shape) == (0, 3)
+    assert np.unravel_index(bright.argmin(), bright.shape) == (0, 3)
 
 
 def test_cells_get_as_many_pixels_as_asked_for() -> None:
@@ -30,12 +32,19 @@ def test_cells_get_as_many_pixels_as_asked_for() -> None:
     np.testing.assert_array_equal(large, small.repeat(2, axis=0).repeat(5, axis=1))
 
 
-def test_colours_are_those_of_inferno_by_square_root() -> None:
+def test_colours_are_those_of_magma_by_square_root_and_more_is_darker() -> None:
     kwh = np.linspace(0, 4, 50)[:, None]
     seen = pixels(map_uri(kwh, Scale(4.0)))[0]
-    expected = colormaps["inferno"](np.sqrt(kwh[:, 0] / 4))[:, :3]
-    assert np.abs(seen - expected).max() < 0.04
-    assert (np.diff(pixels(bar_uri())[0].sum(axis=1)) > -0.05).all()
+    expected = colormaps["magma"](1 - (1 - DARKEST) * np.sqrt(kwh[:, 0] / 4))[:, :3]
+    assert np.abs(seen - expected)[kwh[:, 0] > 0.1].max() < 0.06
+    assert (seen[0] > 0.93).all()  # nothing is nearly white
+    assert (np.diff(pixels(bar_uri())[0].sum(axis=1)) < 0.01).all()
+
+
+def test_colours_are_those_of_the_page() -> None:
+    page = (files("gridveil.serve") / "page" / "colour.js").read_text()
+    assert re.findall(r"'([0-9a-f]{6})'", page) == STOPS.split()
+    assert f"DARKEST = {DARKEST};" in page
 
 
 def test_only_uncertain_cells_are_hatched() -> None:

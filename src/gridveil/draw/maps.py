@@ -1,4 +1,4 @@
-"""Maps of a cube as PNG: dark to bright on one colour scale for all, hatched where they are uncertain."""
+"""Maps of a cube as PNG: pale to dark on one colour scale for all, hatched where they are uncertain."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from gridveil.estimate import Floats
 
 Kind = TypeVar("Kind", bound=np.generic)
 
-# Dark to bright in even steps, also for colour-blind eyes: matplotlib's "inferno", which is in the public domain.
-_STOPS = (
-    "000004 040312 0b0724 150b37 210c4a 2f0a5b 3d0965 4a0c6b 57106e 64156e 71196e 7d1e6d 8a226a 972766 a32c61 b0315b "
-    "bc3754 c73e4c d24644 db503b e45a31 eb6628 f1731d f68013 f98e09 fb9d07 fcac11 fbbc21 f9cb35 f5db4c f2ea69 f3f68a "
-    "fcffa4"
+# Dark to bright in even steps, also for colour-blind eyes: matplotlib's "magma", which is in the public domain, with a
+# paler end. The page of `gridveil serve` has the same colours, in the same direction: pale is little.
+STOPS = (
+    "000004 0b0924 20114b 3b0f70 57157e 721f81 8c2981 a8327d c43c75 de4968 f1605d fa7f5e fe9f6d febf84 fddfb2 fdf8ee"
 )
+DARKEST = 0.07  # the blackest part is left out: on paper it looks like a hole
 COLOURS = 128  # as many again are for hatches: a palette has 256
 HATCH_MIX = 0.6
 HATCH_EVERY, HATCH_WIDTH = 8, 3  # pixels
@@ -84,8 +84,8 @@ def _enlarged(plane: NDArray[Kind], cell: tuple[int, int]) -> NDArray[Kind]:
 
 def _palette() -> NDArray[np.uint8]:
     """Return the colours, and the same mixed with a grey that is a little lighter or darker, for hatches."""
-    stops = np.array([list(bytes.fromhex(stop)) for stop in _STOPS.split()], float)
-    at = np.linspace(0, len(stops) - 1, COLOURS)
+    stops = np.array([list(bytes.fromhex(stop)) for stop in STOPS.split()], float)
+    at = np.linspace(1, DARKEST, COLOURS) * (len(stops) - 1)
     plain = np.stack([np.interp(at, range(len(stops)), channel) for channel in stops.T], axis=1)
     grey = 95 + 0.4 * plain.mean(axis=1, keepdims=True)
     mixed = plain + (grey - plain) * HATCH_MIX

@@ -69,7 +69,7 @@ def _maps(comparison: Comparison, maps: Mapping[str, Floats], unit: str) -> str:
     )
     return (
         f'<div class="row">{drawn}</div>'
-        f'<div class="scale"><img src="{bar_uri()}" alt="Black is zero, pale yellow {short(scale.top)} or more">'
+        f'<div class="scale"><img src="{bar_uri()}" alt="Pale is zero, the darkest colour {short(scale.top)} or more">'
         f"<ol>{ticks}</ol><p>{escape(unit)}</p></div>"
     )
 

@@ -20,7 +20,7 @@ from gridveil.report.parts import parts_of
 from gridveil.report.promise import promise
 from gridveil.report.when import when
 from gridveil.report.where import where
-from gridveil.report.words import day_of, moment, per, steps_of
+from gridveil.report.words import day_of, per, span, steps_of
 
 READABLE = 0o644
 
@@ -44,8 +44,7 @@ def make_page(release: Release, *, name: str, zone: str = "UTC") -> str:
         "publisher": escape(label.publisher),
         "published": day_of(label.published),
         "warnings": "".join(f'<p class="warning">{escape(words)}</p>' for words in _warnings(label)),
-        "start": moment(window.start),
-        "end": moment(window.end),
+        "period": span(window.start, window.end),
         "size": f"{grid.nx:,} by {grid.ny:,}",
         "steps": steps_of(window.steps, window.step),
         "step": per(window.step),
@@ -90,4 +89,4 @@ def _parts_in_words(names: list[str], zone: str) -> str:
     if not names:
         return ""
     what = "parts of the day" if len(names) > len(("weekdays", "weekends")) else "parts of the week"
-    return f"The small maps show {what} by the clock in {escape(zone)}, with the colours and stripes of the large one."
+    return f"The small maps show {what} by the clock in {escape(zone)}, with the colours and hatching of the large one."

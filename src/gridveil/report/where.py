@@ -97,7 +97,7 @@ def _key(scale: Scale, unit: str, *, hatched: bool, outlined: bool) -> str:
         for at, kwh in scale.marks()
     )
     hatch = (
-        f'<p class="hatch"><img src="{hatch_uri()}" alt="Grey stripes"> striped: uncertain, the 95 % interval over the '
+        f'<p class="hatch"><img src="{hatch_uri()}" alt="Diagonal grey lines"> hatched: uncertain, the 95 % interval over the '
         "whole period is wider than the value</p>"
         if hatched
         else ""
@@ -105,7 +105,7 @@ def _key(scale: Scale, unit: str, *, hatched: bool, outlined: bool) -> str:
     outline = '<p class="hatch"><span class="cell"></span> outlined: the highest cells, listed below</p>'
     return (
         f'<div class="scale"><p>{escape(unit)}, average (colours by square root)</p>'
-        f'<img src="{bar_uri()}" alt="Black is zero, pale yellow {short(scale.top)}"><ol>{ticks}</ol>'
+        f'<img src="{bar_uri()}" alt="Pale is zero, the darkest colour {short(scale.top)}"><ol>{ticks}</ol>'
         f"{hatch}{outline if outlined else ''}</div>"
     )
 
@@ -115,7 +115,7 @@ def _uncertain(uncertain: Uncertain) -> str:
     if not uncertain.any():
         return ""
     return (
-        f"Striped are {uncertain.sum():,} of {uncertain.size:,} cells: take many of them together to get a number "
+        f"Hatched are {uncertain.sum():,} of {uncertain.size:,} cells: take many of them together to get a number "
         "worth having."
     )
 

@@ -86,15 +86,33 @@ def span(start: datetime, end: datetime) -> str:
 
     >>> span(datetime(2013, 2, 5, 18), datetime(2013, 2, 5, 19))
     'Tuesday 5 February 2013, 18:00 to 19:00'
-    >>> span(datetime(2013, 2, 5), datetime(2013, 2, 6))
-    'Tuesday 5 February 2013'
+    >>> span(datetime(2013, 2, 5), datetime(2013, 2, 6)), span(datetime(2013, 2, 4), datetime(2013, 2, 11))
+    ('Tuesday 5 February 2013', '4 to 10 February 2013')
+    >>> span(datetime(2013, 2, 28, 18), datetime(2013, 3, 1)), span(datetime(2013, 2, 28), datetime(2013, 3, 1, 6))
+    ('Thursday 28 February 2013, 18:00 to 24:00', 'Thursday 28 February 2013, 00:00 to Friday 1 March 2013, 06:00')
     """
-    midnight = start.replace(hour=0, minute=0, second=0)
-    if (start, end) == (midnight, midnight + timedelta(days=1)):
-        return moment(start)
-    if end <= midnight + timedelta(days=1):
-        return f"{start:%A} {day_of(start)}, {start:%H:%M} to {end:%H:%M}"
-    return f"{moment(start)} to {moment(end)}"
+    day, last = timedelta(days=1), end - timedelta(microseconds=1)
+    whole = _midnight(start) == start and _midnight(end) == end
+    if whole:
+        return moment(start) if end - start == day else _dates(start, last)
+    if _midnight(start) == _midnight(last):
+        return f"{start:%A} {day_of(start)}, {start:%H:%M} to {'24:00' if _midnight(end) == end else f'{end:%H:%M}'}"
+    return " to ".join(f"{time:%A} {day_of(time)}, {time:%H:%M}" for time in (start, end))
+
+
+def _midnight(time: datetime) -> datetime:
+    return time.replace(hour=0, minute=0, second=0, microsecond=0)
+
+
+def _dates(first: date, last: date) -> str:
+    """Return two days, saying once what they share.
+
+    >>> _dates(date(2013, 2, 28), date(2013, 3, 3)), _dates(date(2013, 12, 30), date(2014, 1, 5))
+    ('28 February to 3 March 2013', '30 December 2013 to 5 January 2014')
+    """
+    if first.year != last.year:
+        return f"{day_of(first)} to {day_of(last)}"
+    return f"{first.day}{'' if first.month == last.month else f' {first:%B}'} to {day_of(last)}"
 
 
 def listed(lines: list[str]) -> str:

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from gridveil.cube import Grid, Window
-from gridveil.release.error_bars import area_parts, error_model
+from gridveil.release.error_bars import area_parts, cells_parts, error_model
 from gridveil.release.open import open_release
 
 from .conftest import KINDS, WINDOW
@@ -72,3 +72,20 @@ def test_the_cost_of_error_bars_is_what_they_read(publish: Publish, monkeypatch:
 def test_other_error_bars_read_next_to_nothing(publish: Publish) -> None:
     assert open_release(publish("replicates", name="one")).cost_of(BOXES).tolist() == [0] * len(BOXES)
     assert open_release(publish("identity", name="two")).cost_of(BOXES).max() <= 2
+
+
+def test_cells_over_a_long_period_take_little_memory(publish: Publish, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Block by block, cells are the same; all that 400 cells meet in 1,200 steps would need 70 MB."""
+    grid, window = Grid(0, 0, 20, 20, nx=20, ny=20), Window(WINDOW.start, WINDOW.step, 1200)
+    release = open_release(publish("parts", grid, window))
+    whole = release.cells(0, 1200)
+    monkeypatch.setattr(cells_parts, "SLAB_NUMBERS", 2**14)
+    monkeypatch.setattr(cells_parts, "BLOCK", 6)
+    tracemalloc.start()
+    try:
+        pieces = release.cells(0, 1200)
+        assert tracemalloc.get_traced_memory()[1] < 2**23
+    finally:
+        tracemalloc.stop()
+    for name in ("value", "standard_error", "low", "high"):
+        np.testing.assert_allclose(getattr(pieces, name), getattr(whole, name), rtol=1e-6)

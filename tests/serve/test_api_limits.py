@@ -283,7 +283,8 @@ def test_large_answers_are_compressed(client: TestClient) -> None:
     assert packed.headers["content-encoding"] == "gzip"
     assert packed.json() == plain.json()
     assert "content-encoding" not in plain.headers
-    assert "content-encoding" not in client.get(f"{TOWN}/download/netcdf").headers
+    for url in (f"{TOWN}/download/netcdf", f"{TOWN}/slice?format=float32"):
+        assert "content-encoding" not in client.get(url).headers
 
 
 def test_every_answer_has_its_headers(client: TestClient) -> None:

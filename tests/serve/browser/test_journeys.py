@@ -236,7 +236,7 @@ def test_the_highest_cells(new_page: Open, town: Release, screenshot: Shot) -> N
     expect(rows).to_have_count(10)
     shown = rows.locator("button").evaluate_all("all => all.map(b => [+b.dataset.x, +b.dataset.y])")
     assert [tuple(cell) for cell in shown] == cells
-    expect(rows.nth(0).locator(".order")).to_contain_text(re.compile("certainly|between"))
+    expect(rows.nth(0).locator(".order")).to_contain_text(re.compile("if all intervals hold|between"))
     screenshot(page)
     x, y = cells[2]
     rows.nth(2).get_by_role("button").click()

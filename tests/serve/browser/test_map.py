@@ -16,7 +16,16 @@ from PIL import Image
 from playwright.sync_api import Page, Request, Route, expect
 from pyproj import Transformer
 from tests.serve.browser.conftest import TWO_DAYS, Open, publish, serving
-from tests.serve.browser.hands import Sheet, expect_answer, expect_state, numbers, polygon_answer, settle, state
+from tests.serve.browser.hands import (
+    Sheet,
+    expect_answer,
+    expect_state,
+    mark_steps,
+    numbers,
+    polygon_answer,
+    settle,
+    state,
+)
 
 from gridveil.cube import Grid
 from gridveil.release.open import Release, open_release
@@ -141,21 +150,61 @@ def test_a_play_goes_on_after_the_end_and_asks_for_nothing_twice(new_page: Open)
 
 
 def test_the_map_shows_the_period_that_is_marked(new_page: Open) -> None:
+    page = new_page("#release=town")
+    settle(page)
+    mark_steps(page, 10, 30, 120)
+    expect_state(page, period="10:30", time="10:30")
+    expect(page.locator("#map")).to_have_attribute("data-time", "10:30")
+    expect(page.locator("#clock")).to_contain_text(
+        "The map shows: Mon 4 Feb 2013, 10:00 to Tue 5 Feb 2013, 06:00", use_inner_text=True
+    )
+    page.get_by_role("slider", name="Time shown on the map").fill("41")
+    expect_state(page, period="10:30", time="41:42")
+    expect(page.locator("#clock .now")).to_contain_text("Tue 5 Feb 2013, 17:00 to 18:00")
+    page.locator("#show").select_option("marked")
+    expect_state(page, period="10:30", time="10:30")
+    page.get_by_role("button", name="Clear the period").click()
+    expect_state(page, period=None, time="0:120")
+
+
+def test_a_link_with_a_period_alone_shows_it_on_the_map(new_page: Open) -> None:
     page = new_page("#release=town&period=10:30")
     settle(page)
-    page.locator("#show").select_option("marked")
-    expect_state(page, time="10:30")
     expect(page.locator("#map")).to_have_attribute("data-time", "10:30")
-    expect(page.locator("#clock")).to_contain_text("Mon 4 Feb 2013, 10:00 to Tue 5 Feb 2013, 06:00")
+
+
+def test_highest_and_lowest_are_of_the_marked_period(new_page: Open, town: Release) -> None:
+    page = new_page("#release=town&period=24:48")
+    settle(page)
+    values = [town.query(time=(step, step + 1)).value for step in range(24, 48)]
+    told = page.locator("#panel-curve .readout")
+    expect(told).to_contain_text("In the marked period: highest")
+    for hour in (int(np.argmax(values)), int(np.argmin(values))):
+        expect(told).to_contain_text(f"Tue 5 Feb 2013, {hour:02}:00 to")
+    page.get_by_role("button", name="Clear the period").click()
+    expect(told).not_to_contain_text("In the marked period")
 
 
 def test_times_in_the_zone_of_the_browser(new_page: Open) -> None:
     page = new_page("#release=town&time=18:19", timezone_id="Asia/Tokyo")
     settle(page)
     expect(page.locator("#clock")).to_contain_text("Mon 4 Feb 2013, 18:00 to 19:00")
-    page.get_by_role("button", name="Times are in UTC").click()
+    zones = page.get_by_role("combobox", name="Time zone of all times")
+    zones.select_option("Asia/Tokyo")
     expect(page.locator("#clock")).to_contain_text("Tue 5 Feb 2013, 03:00 to 04:00")
     expect_state(page, zone="Asia/Tokyo")
+    zones.select_option("another …")
+    other = page.get_by_label("Another time zone")
+    other.fill("Mars/Olympus")
+    other.press("Enter")
+    expect(page.locator("#clock [role=alert]")).to_contain_text("There is no time zone “Mars/Olympus”")
+    expect_state(page, zone="Asia/Tokyo")
+    other.fill("America/New_York")
+    other.press("Enter")
+    expect(page.locator("#clock")).to_contain_text("Mon 4 Feb 2013, 13:00 to 14:00")
+    expect(page.locator("#clock [role=alert]")).to_be_hidden()
+    expect(other).to_be_hidden()
+    expect_state(page, zone="America/New_York")
 
 
 def test_both_areas_that_are_compared_are_outlined(new_page: Open) -> None:

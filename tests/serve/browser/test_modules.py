@@ -478,7 +478,7 @@ def test_what_is_no_geojson_has_no_shapes(call: Call, given: object) -> None:
 
 
 def test_csv_is_quoted_and_never_a_formula(call: Call) -> None:
-    written = call("save", "csv", ["name", "kwh"], [['=HYPERLINK("x")', -1.5], ["a,b", 0.1], [None, 1e21]])
+    written = call("table", "csv", ["name", "kwh"], [['=HYPERLINK("x")', -1.5], ["a,b", 0.1], [None, 1e21]])
     assert written == 'name,kwh\r\n"\'=HYPERLINK(""x"")",-1.5\r\n"a,b",0.1\r\n,1e+21\r\n'
 
 

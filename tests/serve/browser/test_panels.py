@@ -77,13 +77,17 @@ def test_a_difference_and_a_ratio_range_over_all_that_two_intervals_allow(bare: 
 
 @pytest.mark.parametrize(
     ("a", "b", "words"),
-    [((9, 16), (4, 7), "A is higher."), ((1, 3), (4, 7), "B is higher."), ((6, 9), (4, 7), "They may be equal")],
+    [
+        ((9, 16), (4, 7), ("A is higher, if both intervals hold.", "A\u2019s published value is higher.")),
+        ((1, 3), (4, 7), ("B is higher, if both intervals hold.", "B\u2019s published value is higher.")),
+        ((6, 9), (4, 7), ("They may be equal: the intervals overlap.",) * 2),
+    ],
 )
 def test_one_is_higher_only_where_intervals_do_not_overlap(
-    bare: Page, a: tuple[float, float], b: tuple[float, float], words: str
+    bare: Page, a: tuple[float, float], b: tuple[float, float], words: tuple[str, str]
 ) -> None:
     sides = [{"value": sum(each) / 2, "low": each[0], "high": each[1]} for each in (a, b)]
-    assert ask(bare, "compare", "verdict", *sides).startswith(words)
+    assert tuple(ask(bare, "compare", "verdict", *sides, about_the_truth) for about_the_truth in (True, False)) == words
 
 
 def test_places_in_words(bare: Page) -> None:
@@ -91,8 +95,8 @@ def test_places_in_words(bare: Page) -> None:
         place: ask(bare, "highest", "placeInWords", place) for place in ((1, 1), (3, 3), (2, 7), (1, 1024), (11, 22))
     }
     assert said == {
-        (1, 1): "certainly the highest",
-        (3, 3): "certainly 3rd",
+        (1, 1): "first, if all intervals hold",
+        (3, 3): "3rd, if all intervals hold",
         (2, 7): "somewhere between 2nd and 7th",
         (1, 1024): "somewhere between 1st and 1,024th",
         (11, 22): "somewhere between 11th and 22nd",

@@ -28,7 +28,7 @@ from tests.serve.browser.hands import (
 from gridveil.release.open import Release, open_release
 
 Shot = Callable[..., Path]
-ANSWER = ("kwh", "standard_error_kwh", "low_95_kwh", "high_95_kwh")
+ANSWER = ("kwh", "standard_error_kwh", "kwh_low", "kwh_high")
 DISTRICT = {
     "type": "Polygon",
     "coordinates": [[[-0.45, 51.41], [-0.33, 51.42], [-0.36, 51.47], [-0.44, 51.46], [-0.45, 51.41]]],
@@ -204,10 +204,12 @@ def test_own_borders_over_the_map(new_page: Open, london: Release, tmp_path: Pat
         ("PK\x03\x04 a shapefile, zipped", "not GeoJSON"),
         ('{"type": "FeatureCollection", "features": []}', "no points, lines or polygons"),
         ('{"type": "Polygon", "coordinates": "everywhere"}', "no points, lines or polygons"),
-        ('{"type": "Point", "coordinates": [530000, 180000]}', "Nothing in this file lies on the map"),
+        ('{"type": "Point", "coordinates": [10.5, 48.2]}', "Nothing in this file lies on the map"),
+        ('{"type": "Point", "coordinates": [530000, 180000]}', "ogr2ogr -t_srs EPSG:4326"),
+        (json.dumps(DISTRICT | {"crs": {"type": "name", "properties": {"name": "EPSG:27700"}}}), "EPSG:27700"),
         ("[" * 5000, "not GeoJSON"),
     ],
-    ids=["zip", "empty", "shapeless", "elsewhere", "nested"],
+    ids=["zip", "empty", "shapeless", "elsewhere", "metres", "other-system", "nested"],
 )
 def test_a_wrong_file_is_said_in_a_sentence(new_page: Open, tmp_path: Path, content: str, said: str) -> None:
     page = new_page("#release=west-london")

@@ -2,9 +2,10 @@
 
 import {make} from './dom.js';
 import {
-  ANSWER, averageOver, cellCount, csvButton, extent, follow, instants, lasting, per, sentence, shareOf, size, vague,
+  averageOver, cellCount, csvButton, extent, follow, instants, lasting, per, sentence, shareOf, size, vague,
 } from './panel.js';
-import {amount, figure, interval, joined, place, rounded, span, zoneName} from './words.js';
+import {ANSWER} from './table.js';
+import {amount, figure, interval, joined, place, rounded, shape, span, zoneName} from './words.js';
 
 const VAGUE = 'Too uncertain to say much: the interval is wider than the value.';
 const NEGATIVE = 'A value below zero is noise around little or no consumption.';
@@ -26,6 +27,36 @@ export function shareInWords(answer, map) {
   return joined(`${value} % of the whole map in the same period (${low} to ${high} % if both intervals hold).`);
 }
 
+/** The same question for the command line, whose ranges end before their second number; none for polygons. */
+export function command({area, period}, {id, axes}) {
+  if (area?.polygons) return '';
+  const whole = period ?? [0, axes.time.steps];
+  const cells = area ? ` --x ${area.x.join(':')} --y ${area.y.join(':')}` : '';
+  return `gridveil query ${id}${cells} --time ${whole.join(':')}`;
+}
+
+/** A line of text to copy. */
+function copyable(label) {
+  const code = make('code');
+  const note = make('span', {role: 'status', class: 'sr'});
+  const copy = async () => {
+    // Browsers let pages copy only where the connection is safe, which another computer's name without https is not.
+    await navigator.clipboard?.writeText(code.textContent);
+    note.textContent = press.textContent = navigator.clipboard ? 'Copied' : 'Select and copy it';
+  };
+  const press = make('button', {type: 'button', class: 'plain', onclick: copy}, 'Copy');
+  const element = make('p', {class: 'typed'}, make('span', {}, label), code, press, note);
+  return {
+    element,
+    show(text) {
+      element.hidden = !text;
+      code.textContent = text;
+      press.textContent = 'Copy';
+      note.textContent = '';
+    },
+  };
+}
+
 export function mount(element, store, api) {
   const facts = store.release;
   const all = [0, facts.axes.time.steps];
@@ -44,12 +75,15 @@ export function mount(element, store, api) {
     store.set({other: {area, period}, tab: 'compare'});
   }}, 'Compare with this');
   const everything = () => store.set({area: null, period: null});
+  const leave = () =>
+    make('button', {type: 'button', class: 'plain', onclick: everything}, 'Clear: whole map, all times');
   const clear = make('button', {type: 'button', class: 'plain', onclick: everything}, 'Whole map, all times');
-  const buttons = make('div', {class: 'panel-foot'}, keep, clear, csvButton('the answer', `${facts.id}-answer`, rows));
+  const buttons = make('div', {class: 'panel-foot'}, keep, clear, csvButton('the answer', 'answer', facts, rows));
   const summary = make('summary', {}, 'What the interval covers');
   const covers = make('details', {class: 'covers'}, summary, sentence(facts.error_bars));
+  const typed = copyable('In a terminal: ');
   const trouble = make('div', {role: 'status'});
-  const body = make('div', {class: 'answer-body'}, live, where, buttons, covers);
+  const body = make('div', {class: 'answer-body'}, live, where, buttons, covers, typed.element);
   element.replaceChildren(make('h2', {class: 'sr'}, 'The answer'), body, trouble);
 
   function rows() {
@@ -66,8 +100,8 @@ export function mount(element, store, api) {
     body.hidden = false;
     trouble.replaceChildren();
     const {value, unit} = figure(answer);
-    const [named, when] = [place(area), span(period, facts, zone)].map((text) => make('b', {}, text));
-    what.replaceChildren('Consumption of ', named, ', ', when, ` (${zoneName(zone)})`);
+    const [whose, when] = [place(area), span(period, facts, zone)].map((text) => make('b', {}, text));
+    what.replaceChildren('Consumption of ', whose, ', ', when, ` (${zoneName(zone)})`);
     number.replaceChildren(value, make('span', {class: 'answer-unit'}, ` ${unit}`));
     for (const name of ['value', 'low', 'high']) number.dataset[name] = answer[name];
     range.textContent = interval(answer);
@@ -77,8 +111,10 @@ export function mount(element, store, api) {
     more.textContent = [area && shareInWords(answer, map), average(answer, period, facts)].filter(Boolean).join(' ');
     more.hidden = !more.textContent;
     const {cells} = answer.area;
-    where.textContent = [cellCount(cells), size(cells, facts), extent(area, facts)].filter(Boolean).join(' · ');
+    const named = area?.name && shape(area);  // so that a name cannot stand for more than it is
+    where.textContent = [named, cellCount(cells), size(cells, facts), extent(area, facts)].filter(Boolean).join(' · ');
     clear.hidden = !area && !question.period;
+    typed.show(command(question, facts));
   }
 
   follow(store, element, {
@@ -90,7 +126,7 @@ export function mount(element, store, api) {
     show,
     fail(text) {
       body.hidden = true;
-      trouble.replaceChildren(sentence(text, 'trouble'));
+      trouble.replaceChildren(sentence(text, 'trouble'), ...(text ? [leave()] : []));
     },
   });
 }

@@ -93,7 +93,8 @@ export const api = {
     release = encodeURIComponent(id);
   },
   releases: () => json('/api/releases'),
-  facts: () => json(`/api/releases/${release}`),
+  /** The facts of this release, or of another one. */
+  facts: (id = null) => json(`/api/releases/${id === null ? release : encodeURIComponent(id)}`),
   /** @param {[number, number]} time steps; half-open */
   slice(time) {
     const path = `/api/releases/${release}/slice?time=${time.join(':')}&format=float32`;

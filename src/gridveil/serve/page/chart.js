@@ -52,33 +52,34 @@ export function amountRange(_, low, high) {
   return [bottom < 0 ? bottom - room : 0, top > 0 ? top + room : top || 1];
 }
 
-function series(line, palette) {
+function series(line, palette, scale) {
   const stroke = palette[line.colour];
   const edge = {stroke: 'transparent', width: 0, points: {show: false}};
-  return [edge, edge, {stroke, width: 2, dash: line.dash, points: {show: false}}];
+  return [edge, edge, {stroke, width: 2 * scale, dash: line.dash, points: {show: false}}];
 }
 
-function options(spec, size) {
+/** What uPlot is told; `scale` makes everything so many times as large, for pictures. */
+function options(spec, size, scale = 1) {
   const palette = colours();
   const axis = {
-    stroke: palette.quiet, font: '12px system-ui, sans-serif',
-    grid: {stroke: palette.line, width: 1}, ticks: {stroke: palette.line, width: 1, size: 4},
+    stroke: palette.quiet, font: `${12 * scale}px system-ui, sans-serif`,
+    grid: {stroke: palette.line, width: scale}, ticks: {stroke: palette.line, width: scale, size: 4 * scale},
   };
   return {
     ...size,
-    padding: [10, 20, 0, 0],
+    padding: [10, 20, 0, 0].map((side) => side * scale),
     legend: {show: false},
     cursor: {drag: {x: false, y: false, setScale: false}, y: false, points: {show: false}},
     tzDate: seconds => uPlot.tzDate(new Date(1000 * seconds), spec.zone ?? 'UTC'),
     scales: {x: {time: Boolean(spec.zone), range: () => spec.range}, y: {range: amountRange}},
-    series: [{}, ...spec.lines.flatMap(line => series(line, palette))],
+    series: [{}, ...spec.lines.flatMap(line => series(line, palette, scale))],
     bands: spec.lines.map((line, i) => (
       {series: [3 * i + 2, 3 * i + 1], fill: faded(palette[line.colour], line.dash ? 0.12 : 0.22)}
     )),
     axes: [
-      {...axis, space: 64, size: 44, values: spec.labels ?? timeLabels(spec.zone), splits: spec.splits},
-      {...axis, values: amountLabels, gap: 4,
-        size: (_, labels) => 18 + 7 * Math.max(2, ...(labels ?? []).map(label => label.length))},
+      {...axis, space: 64 * scale, size: 44 * scale, gap: 5 * scale, values: spec.labels ?? timeLabels(spec.zone), splits: spec.splits},
+      {...axis, values: amountLabels, gap: 4 * scale, space: 30 * scale,
+        size: (_, labels) => scale * (18 + 7 * Math.max(2, ...(labels ?? []).map(label => label.length)))},
     ],
     hooks: {
       setCursor: [plot => spec.hover?.(plot.cursor.idx, plot)],
@@ -86,6 +87,17 @@ function options(spec, size) {
       ready: [plot => spec.ready?.(plot)],
     },
   };
+}
+
+const columns = (spec) => [spec.x, ...spec.lines.flatMap(line => [line.low, line.high, line.value])];
+
+/** A chart as a canvas `width` pixels wide, looking as one a `scale`th as wide: nothing need be on the page. */
+export async function chartPicture(spec, [width, height], scale) {
+  const frame = document.createElement('div');
+  const at = {width: width / devicePixelRatio, height: height / devicePixelRatio};
+  const plot = new uPlot(options(spec, at, scale / devicePixelRatio), columns(spec), frame);
+  await new Promise(requestAnimationFrame);  // uPlot draws once the present task is over
+  return plot.ctx.canvas;
 }
 
 /**
@@ -101,8 +113,7 @@ export function chart(element) {
     plot?.destroy();
     plot = null;
     if (!spec || !element.clientWidth) return;
-    const data = [spec.x, ...spec.lines.flatMap(line => [line.low, line.high, line.value])];
-    plot = new uPlot(options(spec, size()), data, element);
+    plot = new uPlot(options(spec, size()), columns(spec), element);
   };
   new ResizeObserver(() => (plot && element.clientWidth ? plot.setSize(size()) : plot || draw())).observe(element);
   scheme.addEventListener('change', draw);

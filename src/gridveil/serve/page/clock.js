@@ -1,6 +1,7 @@
 /** The time that the map shows: play, pause, scrub, and how many steps are summed. */
 
 import {icon, make} from './dom.js';
+import {readZone} from './state.js';
 import {duration, span, zoneName} from './words.js';
 
 const FRAME = 160;
@@ -45,14 +46,20 @@ export function mount(element, store, api) {
   const now = make('p', {class: 'now'});
   const scrub = make('input', {type: 'range', class: 'scrub', min: 0, 'aria-label': 'Time shown on the map'});
   const show = make('select', {id: 'show', class: 'show', 'aria-label': 'How much time the map shows'});
-  const zone = make('button', {type: 'button', class: 'zone'});
+  const zone = make('select', {class: 'zone', 'aria-label': 'Time zone of all times on this page'});
+  const zones = make('datalist', {id: 'zones'});
+  const other = make('input',
+    {class: 'other-zone', list: 'zones', 'aria-label': 'Another time zone', placeholder: 'Europe/London', hidden: true,
+      autocomplete: 'off', spellcheck: 'false'});
+  const wrong = make('p', {class: 'wrong', role: 'alert', hidden: true});
   const one = `one ${duration(seconds)}`.replace(/^one (\d)/, '$1');
   const named = {step: one, day: 'one day', all: 'whole window', marked: 'marked period'};
   const back = press('back', 'One back', () => move(-1));
   const play = press('play', 'Play', () => (playing ? pause() : start()), 'play');
   const forward = press('forward', 'One forward', () => move(1));
   for (const control of [back, play, forward, scrub, show]) control.disabled = steps === 1;
-  element.append(now, zone, make('div', {class: 'steps'}, back, play, forward), scrub, show);
+  element.append(now, make('div', {class: 'zones'}, zone, other, zones), wrong,
+    make('div', {class: 'steps'}, back, play, forward), scrub, show);
 
   const length = () => sizes[way(store.get().time, facts)] ?? 1;
 
@@ -102,21 +109,21 @@ export function mount(element, store, api) {
   function refresh() {
     const {time, period, zone: chosen} = store.get();
     const shown = way(time, facts);
-    now.textContent = span(time, facts, chosen);
+    now.replaceChildren(make('span', {class: 'quiet'}, 'The map shows: '), span(time, facts, chosen));
     const marked = period || shown === 'marked';
     const ways = Object.keys(named).filter((name) => name in sizes || (name === 'marked' && marked));
     show.replaceChildren(...ways.map((name) => new Option(named[name], name, false, name === shown)));
     scrub.step = shown === 'day' ? sizes.day : 1;
     scrub.max = shown === 'day' ? piece(steps - 1, sizes.day, steps)[0] : steps - 1;
     scrub.value = time[0];
-    scrub.setAttribute('aria-valuetext', now.textContent);
+    scrub.setAttribute('aria-valuetext', span(time, facts, chosen));
     play.replaceChildren(icon(playing ? ICONS.pause : ICONS.play));
     play.setAttribute('aria-label', playing ? 'Pause' : 'Play');
     play.title = playing ? 'Pause' : 'Play';
-    zone.hidden = own === 'UTC' && chosen === 'UTC';
-    zone.textContent = zoneName(chosen);
-    zone.title = `Times are in ${zoneName(chosen)}; press to change`;
-    zone.setAttribute('aria-label', zone.title);
+    const known = [...new Set(['UTC', own, chosen])];
+    zone.replaceChildren(
+      ...known.map((name) => new Option(zoneName(name), name, false, name === chosen && other.hidden)),
+      new Option('another …', '', false, !other.hidden));
   }
 
   scrub.addEventListener('input', () => {
@@ -129,7 +136,28 @@ export function mount(element, store, api) {
     pause();
     store.set({time: chosen === 'marked' ? (period ?? time) : piece(time[0], sizes[chosen], steps)});
   });
-  zone.addEventListener('click', () => store.set({zone: store.get().zone === 'UTC' ? own : 'UTC'}));
+  function ask(asking, sentence = '') {
+    other.hidden = !asking;
+    wrong.hidden = !sentence;
+    wrong.textContent = sentence;
+    refresh();
+  }
+  zone.addEventListener('change', () => {
+    if (zone.value) {
+      store.set({zone: zone.value});
+      return ask(false);
+    }
+    if (!zones.children.length) zones.append(...Intl.supportedValuesOf('timeZone').map((name) => new Option(name)));
+    other.value = '';
+    ask(true);
+    return other.focus();
+  });
+  other.addEventListener('change', () => {
+    const name = readZone(other.value.trim());
+    if (!name) return ask(true, `There is no time zone “${other.value.trim()}”. Names are such as Europe/London.`);
+    store.set({zone: name});
+    return ask(false);
+  });
   store.subscribe(refresh);
   refresh();
 }

@@ -1,7 +1,8 @@
 /** Two selections side by side: two areas, two periods, or both; and whether they differ, as far as intervals tell. */
 
 import {make} from './dom.js';
-import {ANSWER, bar, barRange, csvButton, follow, instants, lasting, per, sentence, shareOf} from './panel.js';
+import {bar, barRange, csvButton, follow, instants, lasting, per, sentence, shareOf} from './panel.js';
+import {ANSWER} from './table.js';
 import {amount, figure, interval, place, rounded, span} from './words.js';
 
 const INVITE =
@@ -9,11 +10,15 @@ const INVITE =
 const ALIKE =
   'A and B are the same so far. Mark another area on the map, or another period on the curve: that becomes A.';
 
-/** Which one is higher, said only where the intervals do not overlap. */
-export function verdict(a, b) {
-  if (a.low > b.high) return 'A is higher.';
-  if (b.low > a.high) return 'B is higher.';
-  return 'They may be equal: the intervals overlap.';
+const NOISE_ONLY =
+  'The intervals are about the added noise. How use is spread over cells and steps they cover in part at most, so ' +
+  'true consumption may be the other way round.';
+
+/** Which one is higher, said only where the intervals do not overlap, and of published values if they cover no more. */
+export function verdict(a, b, aboutTheTruth) {
+  const higher = a.low > b.high ? 'A' : b.low > a.high ? 'B' : null;
+  if (!higher) return 'They may be equal: the intervals overlap.';
+  return aboutTheTruth ? `${higher} is higher, if both intervals hold.` : `${higher}’s published value is higher.`;
 }
 
 /** A minus B, and how small and how large it is at most if both intervals hold. */
@@ -91,7 +96,8 @@ export function mount(element, store, api) {
     const findings = alike
       ? [sentence(ALIKE)]
       : [
-        make('p', {class: 'verdict', id: 'compare-verdict'}, verdict(a, b)),
+        make('p', {class: 'verdict', id: 'compare-verdict'}, verdict(a, b, facts.about_the_truth)),
+        !facts.about_the_truth && sentence(NOISE_ONLY),
         make('p', {}, 'A minus B: ', make('b', {}, `${signed(gap.value)} ${gap.unit}${unit}`),
           ` (${signed(gap.low)} to ${signed(gap.high)} ${gap.unit} if both intervals hold).`),
         make('p', {}, ratioInWords(a, b)),
@@ -104,7 +110,7 @@ export function mount(element, store, api) {
         button('See both curves', () => store.set({tab: 'curve'})),
         !alike && button('Swap A and B', swap),
         button('End', () => store.set({other: null}), 'plain'),
-        csvButton('the comparison', `${facts.id}-comparison`, () => rows)),
+        csvButton('the comparison', 'comparison', facts, () => rows)),
     );
   }
 

@@ -2,29 +2,66 @@
 
 import {chart, pointAt, readable} from './chart.js';
 import {make} from './dom.js';
-import {ANSWER, csvButton, follow, instants, lasting, sentence} from './panel.js';
+import {csvButton, follow, instants, lasting, sentence} from './panel.js';
 import {answerAt, covered, stepsPerPoint, summary} from './points.js';
+import {ANSWER} from './table.js';
 import {NINETY_FIVE, amount, instant, interval, place, span} from './words.js';
 
 const CLICK = 4;  // pixels: less than this is no drag
+
+/** What the curve is of: one area, or the two that are compared. */
+export function curveQuestion({area, other, zone}) {
+  const differs = other && JSON.stringify(other.area) !== JSON.stringify(area);
+  return {area, zone, others: differs ? {area: other.area} : null};
+}
+
+/** The series of one area, or of two. */
+export function askCurve({area, others}, facts, api) {
+  const {steps, step_seconds: seconds} = facts.axes.time;
+  const every = stepsPerPoint(steps, seconds);
+  return Promise.all([api.series({area, every}), others && api.series({area: others.area, every})]);
+}
+
+/** What a chart draws of them. */
+export function curveLines([first, second], facts, zone) {
+  const {steps} = facts.axes.time;
+  const edge = (step) => instant(step, facts) / 1000;
+  const alone = first.value.length === 1;  // one point is drawn as long as it lasts
+  const all = (values) => (alone ? [values[0], values[0]] : values);
+  const line = (series, colour) => ({value: all(series.value), low: all(series.low), high: all(series.high), colour});
+  const middle = (range) => (edge(range[0]) + edge(range[1])) / 2;
+  return {
+    x: alone ? [edge(0), edge(steps)] : first.first.map((_, i) => middle(covered(first, i))),
+    lines: [...(second ? [line(second, 'b')] : []), line(first, 'a')],
+    range: [edge(0), edge(steps)],
+    zone,
+  };
+}
+
+/** "kWh per hour", and what else there is to know about points. */
+export function curveUnit(facts) {
+  const {steps, step_seconds: seconds} = facts.axes.time;
+  const every = stepsPerPoint(steps, seconds);
+  const short = steps > every && steps % every ? `; the last point is of ${lasting(steps % every, facts)} alone` : '';
+  return [`kWh per ${lasting(every, facts)}`, short];
+}
 
 export function mount(element, store, api) {
   const facts = store.release;
   const {steps, step_seconds: seconds} = facts.axes.time;
   const every = stepsPerPoint(steps, seconds);
   const edge = (step) => instant(step, facts) / 1000;
-  let [shown, other, pending, anchor] = [null, null, null, null];
+  let [shown, other, pending, anchor, resting] = [null, null, null, null, true];
 
-  const unit = `kWh per ${lasting(every, facts)}`;
-  const short = steps > every && steps % every ? `; the last point is of ${lasting(steps % every, facts)} alone` : '';
+  const [unit, short] = curveUnit(facts);
   const readout = make('div', {class: 'readout'});
   const key = make('ul', {class: 'key'});
   const frame = make('div', {class: 'chart', id: 'curve-chart', 'aria-describedby': 'curve-help'});
   const unmark = () => store.set({period: null});
   const clear = make('button', {type: 'button', class: 'plain', onclick: unmark}, 'Clear the period');
-  const csv = csvButton('the curve', `${facts.id}-curve`, rows);
+  const csv = csvButton('the curve', 'curve', facts, rows);
   const help = make('p', {class: 'hint', id: 'curve-help'},
-    'Drag to mark a period. Click to show that time on the map. ',
+    'Drag to mark a period: the map shows it too. Click to show that time on the map alone. ',
     make('span', {class: 'keys'}, 'Keys: arrows move, Shift and arrows mark, Enter shows on the map, Escape clears.'));
   const noted = make('span', {class: 'unit'}, `${unit}; shaded, and in brackets: ${NINETY_FIVE} interval${short}`);
   const body = make('div', {}, make('div', {class: 'panel-head'}, noted, clear, csv), key, readout, frame, help);
@@ -63,10 +100,11 @@ export function mount(element, store, api) {
   }
 
   function read(i) {
-    const {zone} = store.get();
+    const {zone, period} = store.get();
     if (!shown) return;
-    if (i == null) {
-      readout.replaceChildren(make('span', {}, `${other ? 'A: ' : ''}${summary(shown, facts, zone)}`));
+    resting = i == null;
+    if (resting) {
+      readout.replaceChildren(make('span', {}, `${other ? 'A: ' : ''}${summary(shown, facts, zone, period)}`));
       return;
     }
     const say = (series, kind) => {
@@ -99,15 +137,9 @@ export function mount(element, store, api) {
     const names = second ? [['a', `A: ${place(area)}`], ['b', `B: ${place(others.area)}`]] : [['a', place(area)]];
     key.hidden = !second;  // the answer above names the area
     key.replaceChildren(...names.map(([kind, name]) => make('li', {class: kind}, name)));
-    const alone = first.value.length === 1;  // one point is drawn as long as it lasts
-    const all = (values) => (alone ? [values[0], values[0]] : values);
-    const line = (series, colour) => ({value: all(series.value), low: all(series.low), high: all(series.high), colour});
-    const middle = (range) => (edge(range[0]) + edge(range[1])) / 2;
+    const alone = first.value.length === 1;
     drawing.show({
-      x: alone ? [edge(0), edge(steps)] : first.first.map((_, i) => middle(covered(first, i))),
-      lines: [...(second ? [line(second, 'b')] : []), line(first, 'a')],
-      range: [edge(0), edge(steps)],
-      zone,
+      ...curveLines([first, second], facts, zone),
       hover: (i) => read(i && alone ? 0 : i),
       drawn: placeMarks,
       ready: (plot) => {
@@ -123,19 +155,18 @@ export function mount(element, store, api) {
   }
 
   follow(store, element, {
-    question({tab, area, other: compared, zone}) {
-      if (tab !== 'curve') return null;
-      const differs = compared && JSON.stringify(compared.area) !== JSON.stringify(area);
-      return {area, zone, others: differs ? {area: compared.area} : null};
-    },
-    ask: ({area, others}) => Promise.all([api.series({area, every}), others && api.series({area: others.area, every})]),
+    question: (state) => (state.tab === 'curve' ? curveQuestion(state) : null),
+    ask: (question) => askCurve(question, facts, api),
     show,
     fail(text) {
       body.hidden = true;
       trouble.replaceChildren(sentence(text, 'trouble'));
     },
   });
-  store.subscribe(placeMarks);
+  store.subscribe((state, previous) => {
+    placeMarks();
+    if (resting && String(state.period) !== String(previous.period)) read(null);
+  });
 
   /** Which point the pointer is on. */
   const pointUnder = (event) => {

@@ -8,11 +8,11 @@ function fill(element, attributes, children) {
     else if (value === true) element.setAttribute(name, '');
     else if (value !== false && value != null) element.setAttribute(name, value);
   }
-  element.append(...children.filter((child) => child != null && child !== ''));
+  element.append(...children.filter((child) => child != null && child !== '' && child !== false));
   return element;
 }
 
-/** An element with attributes (on…: a listener) and children, which may be text. */
+/** An element with attributes (on…: a listener) and children, which may be text; false, null and '' are none. */
 export const make = (tag, attributes = {}, ...children) => fill(document.createElement(tag), attributes, children);
 
 /** The same of a drawing. */

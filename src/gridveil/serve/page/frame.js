@@ -1,7 +1,7 @@
 /** Where things are: pixels of the map, cells of the grid, coordinates of the world. */
 
 /** Around the cells, for coordinates: pixels. */
-export const MARGIN = {left: 54, right: 14, top: 8, bottom: 26};
+export const MARGIN = {left: 60, right: 14, top: 8, bottom: 26};
 
 /** How close, in maps, a point is found again; and after how many tries it counts as nowhere. */
 const CLOSE = 1e-9;

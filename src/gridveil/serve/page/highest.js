@@ -1,7 +1,8 @@
-/** The ten highest cells of a period, and whether their order is certain. */
+/** The ten highest cells of a period, and which places intervals allow them. */
 
 import {make} from './dom.js';
-import {ANSWER, bar, barRange, csvButton, follow, instants, sentence} from './panel.js';
+import {bar, barRange, csvButton, follow, sentence} from './panel.js';
+import {highestTable} from './table.js';
 import {NINETY_FIVE, amount, figure, span, zoneName} from './words.js';
 
 const COUNT = 10;
@@ -16,18 +17,21 @@ export function ordinal(rank) {
   return `${rank.toLocaleString('en')}${teen ? 'th' : (['th', 'st', 'nd', 'rd'][rank % 10] ?? 'th')}`;
 }
 
-/** What single cells' 95 % intervals say about a cell's place among all cells. */
+/** What intervals that hold together say about a cell's place among all cells. */
 export function placeInWords([from, to]) {
-  if (from === to) return from === 1 ? 'certainly the highest' : `certainly ${ordinal(from)}`;
+  if (from === to) return `${from === 1 ? 'first' : ordinal(from)}, if all intervals hold`;
   return `somewhere between ${ordinal(from)} and ${ordinal(to)}`;
 }
 
-/** Of how many of the cells the place is certain. */
-function orderInWords(certain, count) {
-  if (certain === count) return `Going by their ${NINETY_FIVE} intervals, the order is certain.`;
-  const known = `the place of ${certain || 'none'} of these cells is certain`;
-  return `Going by the cells’ ${NINETY_FIVE} intervals, ${known}; ` +
-    'intervals that overlap may stand for any order.';
+/** What the places mean for the order. */
+function orderInWords(settled, count) {
+  if (settled === count) return 'If all intervals hold (widened so that they do together), this is the true order.';
+  if (!settled) {
+    return 'Their order is open, even if all intervals hold (widened so that they do together): intervals overlap, ' +
+      'so the true order may be another one, and cells that are not in this list may belong in it.';
+  }
+  return 'Places are those if all intervals hold (widened so that they do together); ' +
+    `${settled} of these cells then ${settled === 1 ? 'has' : 'have'} no other place, the others may change places.`;
 }
 
 export function mount(element, store, api) {
@@ -59,31 +63,23 @@ export function mount(element, store, api) {
     }
   }
 
-  function rows() {
-    const names = ['rank', 'x', 'y', 'start', 'end', ...ANSWER, 'place_from', 'place_to'];
-    const when = instants([shown.time.first, shown.time.last], facts);
-    return [names, shown.cells.map((cell, i) => [
-      i + 1, cell.x, cell.y, ...when, cell.value, cell.standard_error, cell.low, cell.high, ...cell.place,
-    ])];
-  }
-
   function show(answer, {marked, zone}) {
     shown = answer;
     const {cells, time} = answer;
     const range = barRange(cells);
     const equal = cells.length > 1 && cells.at(-1).value > cells[0].value * (1 - 1e-6);
-    const certain = cells.filter(({place: [from, to]}) => from === to).length;
+    const settled = cells.filter(({place: [from, to]}) => from === to).length;
     const when = `${span([time.first, time.last], facts, zone)} (${zoneName(zone)})`;
     const title = `The ${cells.length === COUNT ? 'ten' : cells.length} highest cells, ${when}`;
     element.replaceChildren(
       make('div', {class: 'panel-head'},
         sentence(marked ? 'In the period marked on the curve.' : 'In the period shown on the map.'),
-        csvButton('the highest cells', `${facts.id}-highest`, rows)),
+        csvButton('the highest cells', 'highest', facts, () => highestTable(shown, facts))),
       make('table', {class: 'highest'},
         make('caption', {}, title),
         make('thead', {}, make('tr', {}, ...COLUMNS.map((name) => make('th', {scope: 'col'}, name)))),
         make('tbody', {}, ...cells.map((cell, i) => row(cell, i, range)))),
-      sentence(equal ? EQUAL : orderInWords(certain, cells.length)),
+      sentence(equal ? EQUAL : orderInWords(settled, cells.length)),
       sentence(LIFTED),
     );
     mark(store.get());

@@ -16,7 +16,7 @@ const capital = (text) => text.charAt(0).toUpperCase() + text.slice(1);
 
 /** "ε = 3", and whether that is so high that it must be said. */
 export function strength({epsilon}) {
-  const text = `ε = ${Number(epsilon.toPrecision(3))}`;
+  const text = `ε = ${Number(epsilon.toPrecision(6))}`;  // 4.996 is not 5
   return epsilon >= HIGH ? {text: `${text}, high`, high: true} : {text, high: false};
 }
 
@@ -65,6 +65,7 @@ function body(facts) {
     make('h2', {id: 'label-name'}, 'How private is this?'),
     ...facts.privacy.warnings.map((text) => say(text, 'banner')),
     ...promised(facts),
+    ...(facts.together ? part('Several releases', say(facts.together)) : []),
     ...part('What the error bars say', say(facts.error_bars)),
     make('details', {}, make('summary', {}, 'How it was made: the whole label in words'), ...full),
     make('details', {}, make('summary', {}, 'The label as data'), data),

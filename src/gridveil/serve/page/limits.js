@@ -32,7 +32,7 @@ export function limitsOf(area, facts, way) {
   if (area?.polygons) {
     const [[west, south], , [east, north]] = area.polygons[0][0];
     const rectangle = rectangleOf(west, south, east, north);
-    return JSON.stringify(area) === JSON.stringify(rectangle) ? [west, east, south, north] : null;
+    return JSON.stringify(area.polygons) === JSON.stringify(rectangle.polygons) ? [west, east, south, north] : null;
   }
   if (!area || (facts.lonlat && x.unit !== 'degree')) return null;
   const at = ({start, end, size}, edge) => Number((start + ((end - start) * edge) / size).toFixed(6));

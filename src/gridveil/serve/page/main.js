@@ -1,9 +1,10 @@
 /** Opens a release and wires the page together. */
 
 import {api, Refusal} from './api.js';
-import {store, fromHash, toHash} from './state.js';
+import {store, fromHash, moved, toHash} from './state.js';
 import {date, dates, duration, instant, joined, number} from './words.js';
 import * as answer from './answer.js';
+import * as areas from './areas.js';
 import * as clock from './clock.js';
 import * as compare from './compare.js';
 import * as curve from './curve.js';
@@ -29,9 +30,11 @@ const PARTS = {
   'panel-profile': profile,
   'panel-highest': highest,
   'panel-compare': compare,
+  'panel-areas': areas,
   label,
   save,
 };
+const NOT_STATED = 'not stated';
 const at = (id) => document.getElementById(id);
 
 function say(sentence) {
@@ -42,12 +45,25 @@ function say(sentence) {
 /** Offer the releases where there are several; another one is a fresh page, so nothing of the old one can linger. */
 function offer(releases, chosen) {
   if (releases.length < 2) return;
-  at('release').replaceChildren(...releases.map(({id, title}) => new Option(title || id, id, false, id === chosen)));
-  at('release').addEventListener('change', ({target}) => {
-    location.hash = `release=${encodeURIComponent(target.value)}`;
+  const alike = ({title}) => releases.filter((each) => each.title === title).length > 1;
+  const named = (each) => (each.title && !alike(each) ? each.title : [each.title, each.id].filter(Boolean).join(' · '));
+  at('release').replaceChildren(...releases.map((each) => new Option(named(each), each.id, false, each.id === chosen)));
+  at('release').addEventListener('change', async ({target}) => {
+    const other = await api.facts(target.value).catch(() => null);
+    location.hash = toHash(other ? moved(store.get(), store.release, other) : {release: target.value});
     location.reload();
   });
   at('chooser').hidden = false;
+}
+
+/** What of a link's view is not on this map. */
+function lost(asked, written) {
+  const {area} = asked;
+  if (written && !area) return 'The link’s area cannot be read; the whole map is shown.';
+  if (!area || area.polygons || String([area.x, area.y]) === String([store.get().area?.x, store.get().area?.y])) return '';
+  return store.get().area
+    ? 'The link’s area goes beyond this map; only the part on the map is marked.'
+    : 'The link’s area lies outside this map; the whole map is shown.';
 }
 
 function head(facts) {
@@ -56,8 +72,9 @@ function head(facts) {
   document.title = `${facts.title || facts.id} · gridveil`;
   at('title').textContent = facts.title || facts.id;
   const grid = `${number(x.size)} × ${number(y.size)} cells, every ${duration(time.step_seconds)}`;
-  const by = [facts.publisher, facts.published && date(new Date(facts.published))].filter(Boolean).join(', ');
-  const about = [`Household electricity, ${dates(from, to)}`, grid, by && `by ${by}`];
+  const publisher = facts.publisher === NOT_STATED ? '' : facts.publisher;
+  const by = [publisher, facts.published && date(new Date(facts.published))].filter(Boolean).join(', ');
+  const about = [`Household electricity, ${dates(from, to)}`, grid, by && (publisher ? `by ${by}` : `published ${by}`)];
   at('about').textContent = about.filter(Boolean).join(' · ');
   at('errors-say').textContent = joined(facts.error_bars);
 }
@@ -66,7 +83,9 @@ async function open() {
   api.onTrouble(say);
   const {releases} = await api.releases();
   if (!releases.length) throw new Refusal('No release to show. Start the server with one: gridveil serve RELEASE');
-  const asked = fromHash(location.hash).release;
+  const view = fromHash(location.hash);
+  const written = new URLSearchParams(location.hash.slice(1)).get('area');
+  const asked = view.release;
   const {id} = releases.find((each) => each.id === asked) ?? releases[0];
   if (asked && asked !== id) history.replaceState(null, '', toHash({release: id}));
   offer(releases, id);
@@ -83,6 +102,8 @@ async function open() {
     }
   }
   const named = facts.title || id;
+  const missing = lost(view, written);
+  if (missing) say(missing);
   if (asked && asked !== id) say(`The link is about “${asked}”, which is not served here. This is “${named}”.`);
 }
 

@@ -5,13 +5,13 @@ import {make} from './dom.js';
 import {MARGIN, frame, toWorld} from './frame.js';
 import {legend} from './legend.js';
 import {hatching, paint, pictures} from './paint.js';
-import {amount, duration, figure, interval, number} from './words.js';
+import {amount, degrees, duration, figure, interval} from './words.js';
 
 const NAME = 'Map of electricity use';
 const KEYS =
   'Arrow keys move from cell to cell. Shift and arrow keys mark a rectangle, Enter asks about it, Escape clears.';
 /** The map is at least so many pixels high and has this share of the window; so much is free below the clock. */
-const [LEAST, SHARE, EDGE] = [240, 0.53, 14];
+const [LEAST, SHARE, EDGE] = [240, 0.44, 14];
 const dark = matchMedia('(prefers-color-scheme: dark)');
 
 /** What the map shows beside the state; pick, overlay and save read and change it, then call redraw. */
@@ -21,7 +21,7 @@ export const view = {
   draft: null,
   /** The cell below the pointer or the keyboard's cursor. */
   cell: null,
-  /** Shapes of the user's own files: {kind, rings (in cells), area (of polygons)}. */
+  /** Shapes of the user's own files: {kind, rings and box (in cells), name, area (of polygons)}. */
   shapes: [],
   redraw() {},
 };
@@ -73,23 +73,26 @@ export function describe(store, cell) {
 
 function middle(facts, [x, y]) {
   const [east, north] = toWorld(facts, [x + 0.5, y + 0.5]);
-  return `${number(north, 4)}°, ${number(east, 4)}°`;
+  return `${degrees(north, 'SN', 4)}, ${degrees(east, 'WE', 4)}`;
 }
 
-/** Show the tooltip beside a cell, on the side where there is room; or hide it. */
-export function tip(store, cell) {
+/** Show the tooltip beside a cell, on the side where there is room, with the name of the border there; or hide it. */
+export function tip(store, cell, border = '') {
   const element = view.element.querySelector('.tip');
   element.hidden = !cell || !view.slice;
   if (element.hidden) return;
   const said = describe(store, cell);
   const quiet = [said.average, said.where].filter(Boolean).map((text) => make('span', {class: 'quiet'}, text));
   const plain = [said.interval, said.doubt].filter(Boolean).map((text) => make('span', {}, text));
-  element.replaceChildren(make('b', {}, said.amount), ...plain, ...quiet);
-  const [x, y] = view.frame.pixel([cell[0] + 0.5, cell[1] + 0.5]);
-  const beside = x + 16 + element.offsetWidth <= view.frame.width ? x + 16 : x - 16 - element.offsetWidth;
-  const left = Math.min(Math.max(beside, 0), Math.max(view.frame.width - element.offsetWidth, 0));
-  const above = y - element.offsetHeight - 14;
-  element.style.transform = `translate(${left}px, ${above > 0 ? above : y + 18}px)`;
+  const named = border && make('span', {class: 'border'}, `in ${border}`);
+  element.replaceChildren(...[make('b', {}, said.amount), ...plain, ...quiet, named].filter(Boolean));
+  const {box: {w, h}, nx, ny, pixel, width} = view.frame;
+  const [x, y] = pixel([cell[0] + 0.5, cell[1] + 0.5]);
+  const [aside, over] = [w / nx / 2 + 14, h / ny / 2 + 12];  // the cell and its corners stay in sight
+  const beside = x + aside + element.offsetWidth <= width ? x + aside : x - aside - element.offsetWidth;
+  const left = Math.min(Math.max(beside, 0), Math.max(width - element.offsetWidth, 0));
+  const above = y - element.offsetHeight - over;
+  element.style.transform = `translate(${left}px, ${above > 0 ? above : y + over}px)`;
 }
 
 /** Say it to a screen reader. */

@@ -3,7 +3,7 @@
 import {colourise} from './colour.js';
 import {make} from './dom.js';
 import {ringCells, roundLength, shareAt, ticks, toWorld} from './frame.js';
-import {number} from './words.js';
+import {degrees, number} from './words.js';
 
 /** Of everything that is written on a canvas. */
 export const FONT = 'system-ui, -apple-system, "Segoe UI", Roboto, sans-serif';
@@ -53,7 +53,6 @@ export function hatching(uncertain, {box}, ratio) {
 
 function coordinates(ctx, {facts, box, pixel, nx, ny, width}, theme) {
   const corner = (x, y) => toWorld(facts, [x, y]);
-  const unit = facts.lonlat ? '°' : '';
   ctx.fillStyle = theme.quiet;
   ctx.strokeStyle = theme.line;
   ctx.lineWidth = 1;
@@ -67,7 +66,7 @@ function coordinates(ctx, {facts, box, pixel, nx, ny, width}, theme) {
     const {values, decimals} = ticks(from, to, Math.max(room, 2));
     for (const value of values) {
       const [px, py] = at(shareAt(facts, value, across ? 0 : 1));
-      const text = number(value, decimals) + unit;
+      const text = facts.lonlat ? degrees(value, across ? 'WE' : 'SN', decimals) : number(value, decimals);
       ctx.beginPath();
       ctx.moveTo(px, py);
       ctx.lineTo(across ? px : px - 4, across ? py + 4 : py);

@@ -1,14 +1,14 @@
 /** What the panels share: asking the server when the state changes, names of places and rates. */
 
 import {make} from './dom.js';
-import {downloadCsv} from './save.js';
+import {downloadCsv} from './table.js';
 import {duration, figure, instant, joined, number} from './words.js';
 
 /**
  * Ask when a question changes, and show the last one's answer; answers that come late are dropped.
  *
  * question(state): what is asked, or null while the panel is not looked at; ask(question): a promise;
- * show(answer, question), fail(sentence). `wait`: milliseconds for which the question must have been the same.
+ * show(answer, question), fail(sentence), which is '' where the page says it at its top. `wait`: milliseconds for which the question must have been the same.
  */
 export function follow(store, element, {question, ask, show, fail, wait = 0}) {
   let [asked, turn, timer] = [null, 0, null];
@@ -23,7 +23,7 @@ export function follow(store, element, {question, ask, show, fail, wait = 0}) {
       if (mine !== turn) return;
       asked = null;  // so that the same question can be asked again
       if (!('status' in error)) throw error;  // not the server's refusal but a fault of ours
-      fail(error.message);
+      fail(error.status && error.status < 500 ? error.message : '');
     } finally {
       if (mine === turn) element.removeAttribute('aria-busy');
     }
@@ -43,19 +43,17 @@ export function follow(store, element, {question, ask, show, fail, wait = 0}) {
   changed(store.get());
 }
 
-/** A sentence where numbers would be. */
-export const sentence = (text, kind = 'quiet') => make('p', {class: kind}, joined(text));
+/** A sentence where numbers would be; nothing for none. */
+export const sentence = (text, kind = 'quiet') => make('p', {class: kind, hidden: !text}, joined(text));
 
-/** Names of an answer's columns in files. */
-export const ANSWER = ['kwh', 'standard_error_kwh', 'low_95_kwh', 'high_95_kwh'];
 
 /** Steps as the instants they start at, for files. */
 export const instants = (steps, facts) => steps.map((step) => instant(step, facts).toISOString().replace('.000', ''));
 
 /** A button that saves a table as a CSV file; table() gives names of columns, and rows. */
-export function csvButton(what, name, table) {
+export function csvButton(what, name, facts, table) {
   const label = `CSV: save ${what} as a table`;  // begins with what is seen, for those who speak to their computer
-  const onclick = () => downloadCsv(`${name}.csv`, ...table());
+  const onclick = () => downloadCsv(`${facts.id}-${name}.csv`, facts, ...table());
   return make('button', {type: 'button', class: 'plain', 'aria-label': label, title: label, onclick}, 'CSV');
 }
 
@@ -114,7 +112,7 @@ export function extent(area, facts) {
   ];
   const degrees = area?.polygons ? Boolean(facts.lonlat) : x.unit === 'degree';
   const [xs, ys] = [0, 1].map((axis) => corners.map((corner) => corner[axis]));
-  const unit = facts.lonlat && !degrees && x.unit ? ` ${x.unit}` : '';
+  const unit = facts.lonlat && !degrees && x.unit ? ` ${x.unit === 'metre' ? 'm' : x.unit}` : '';
   const limits = (values, axis, [minus, plus]) => {
     const [least, most] = [Math.min(...values), Math.max(...values)];
     const write = (value) => coordinate(value, degrees ? 0.1 : axis.end - axis.start);

@@ -48,6 +48,10 @@ export function inside([x, y], rings) {
   return within;
 }
 
+/** The uppermost of the user's own borders around a point. */
+export const borderAt = ([x, y], shapes) => shapes.findLast(({area, box, rings}) =>
+  area && x >= box[0][0] && x <= box[0][1] && y >= box[1][0] && y <= box[1][1] && inside([x, y], rings));
+
 /** Why a border cannot be asked about. */
 export const tooLong = (count) =>
   `This border has ${number(count)} corners and is only drawn: up to ${number(MOST_CORNERS)} can be asked about. ` +
@@ -62,6 +66,7 @@ export function mount(element, store) {
   let anchor = null;
   let dragged = false;
   let byKeys = false;
+  let done = null;
 
   const modes = Object.entries(MODES).map(([name, [text, path]]) => {
     const press = () => choose(touch && mode === name ? null : name);
@@ -95,6 +100,8 @@ export function mount(element, store) {
   function settle(area) {
     if (touch) mode = null;
     cancel();
+    done = view.cell;
+    tip(store, null);
     store.set({area});
     say(area ? `Marked: ${place(area)}.` : 'The whole map.');
   }
@@ -102,9 +109,11 @@ export function mount(element, store) {
   const pixels = (event) => [event.offsetX, event.offsetY];
   const points = (event) => view.frame.point(pixels(event));
 
-  function look(cell) {
+  /** Point at a cell. What was just marked is not covered: its cell is described when the pointer comes back to it. */
+  function look(cell, border = null) {
+    if (String(cell) !== String(done)) done = null;
     view.cell = cell;
-    tip(store, view.draft ? null : cell);
+    tip(store, view.draft || done ? null : cell, border?.name);
     view.redraw();
   }
 
@@ -118,7 +127,7 @@ export function mount(element, store) {
   function click(event) {
     const at = points(event);
     const cell = cellAt(at, view.frame);
-    const border = view.shapes.findLast(({area, rings}) => area && inside(at, rings));
+    const border = borderAt(at, view.shapes);
     if (border && corners(border.area) > MOST_CORNERS) refuse(tooLong(corners(border.area)));
     else if (border) settle(border.area);
     else if (cell && mode === 'rectangle') settle(between(cell, cell));
@@ -163,12 +172,15 @@ export function mount(element, store) {
     } else if (view.draft?.corners) {
       view.draft.corners.splice(-1, 1, toWorld(view.frame.facts, at));
     }
-    look(start?.moved ? null : cellAt(at, view.frame));
+    look(start?.moved ? null : cellAt(at, view.frame), borderAt(at, view.shapes));
   });
-  canvas.addEventListener('pointerup', () => {
+  canvas.addEventListener('pointerup', (event) => {
     if (!start) return;
     dragged = start.moved;
-    if (dragged) settle(view.draft);
+    if (dragged) {
+      view.cell = nearest(points(event), view.frame);
+      settle(view.draft);
+    }
     start = null;
   });
   canvas.addEventListener('pointercancel', () => {

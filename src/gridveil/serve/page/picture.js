@@ -1,6 +1,8 @@
 /** What is shown as pictures that can stand alone: title, period, legend and epsilon are drawn in. */
 
+import {chartPicture} from './chart.js';
 import {palette, position} from './colour.js';
+import {askCurve, curveLines, curveQuestion, curveUnit} from './curve.js';
 import {make} from './dom.js';
 import {frame} from './frame.js';
 import {markText, marksIn, scaleName} from './legend.js';
@@ -11,12 +13,13 @@ import {NINETY_FIVE, place, span, zoneName} from './words.js';
 const EDGE = 24;
 const WIDTH = 900;
 const HIGHEST = 760;
+const CURVE_HEIGHT = 320;
 const DENSITY = 2;
 
 /** Who published it, when, and how private it is. */
 function origin({publisher, published, privacy, private: isPrivate}) {
   const promise = isPrivate
-    ? `differential privacy, epsilon ${Number(privacy.epsilon.toPrecision(3))}`
+    ? `differential privacy, epsilon ${Number(privacy.epsilon.toPrecision(6))}`
     : 'NOT PRIVATE (test noise)';
   return [publisher, published, promise, 'gridveil'].filter(Boolean).join(' · ');
 }
@@ -73,16 +76,19 @@ export function mapPicture(store) {
   return canvas;
 }
 
-/** The curve as it is drawn, or null while it is not. */
-export function curvePicture(store) {
-  const drawn = document.querySelector('#panel-curve canvas');
-  if (!drawn?.width || !drawn.offsetWidth) return null;
-  const {offsetWidth: width, offsetHeight: height} = drawn;
-  const {area, zone} = store.get();
-  const unit = document.querySelector('#panel-curve .unit')?.textContent ?? 'kWh';
-  const where = place(area);
-  const about = `${where[0].toUpperCase()}${where.slice(1)} (${zoneName(zone)}) · ${unit}`;
-  const {canvas, ctx} = sheet(store.release, width + 32, height + 130, drawn.width / width, about);
+/** The curve, whether or not it is on the page. */
+export async function curvePicture(store, api) {
+  const facts = store.release;
+  const question = curveQuestion(store.get());
+  const {area, others, zone} = question;
+  const series = await askCurve(question, facts, api);
+  const [width, height] = [WIDTH - 32, CURVE_HEIGHT];
+  const drawn = await chartPicture(curveLines(series, facts, zone), [width * DENSITY, height * DENSITY], DENSITY);
+  const [unit, short] = curveUnit(facts);
+  const where = others ? `A (blue): ${place(area)}; B (orange): ${place(others.area)}` : place(area);
+  const shaded = `shaded: ${NINETY_FIVE} interval${short}`;
+  const about = `${where[0].toUpperCase()}${where.slice(1)} (${zoneName(zone)}) · ${unit}; ${shaded}`;
+  const {canvas, ctx} = sheet(facts, WIDTH, height + 130, DENSITY, about);
   ctx.drawImage(drawn, 16, 80, width, height);
   return canvas;
 }

@@ -18,14 +18,29 @@ export const covered = (series, i) => [series.first[i], series.first[i + 1] ?? s
 /** Point i as an answer. */
 export const answerAt = ({value, low, high}, i) => ({value: value[i], low: low[i], high: high[i]});
 
-/** The highest and the lowest point in a sentence. */
-export function summary(series, facts, zone) {
+/** The points that lie in a period; null where it has no whole one, or is all there is. */
+function within(series, period) {
+  if (!period) return null;
+  const found = series.value.map((_, i) => i).filter((i) => {
+    const [first, last] = covered(series, i);
+    return first >= period[0] && last <= period[1];
+  });
+  return found.length && found.length < series.value.length ? found : null;
+}
+
+/** The highest and the lowest point in a sentence: of the marked period, where there is one. */
+export function summary(series, facts, zone, period = null) {
   const say = (i) => `${brief(answerAt(series, i))}, ${span(covered(series, i), facts, zone)}.`;
-  if (series.value.length === 1) return say(0);
-  const [least, most] = [Math.min(...series.value), Math.max(...series.value)];
-  if (most - least <= 1e-6 * Math.abs(most)) {
-    const widest = {value: most, low: Math.min(...series.low), high: Math.max(...series.high)};
-    return `The same value at all times: ${brief(widest)} at the widest.`;
+  const marked = within(series, period);
+  const points = marked ?? series.value.map((_, i) => i);
+  const lead = marked ? 'In the marked period: ' : '';
+  if (points.length === 1) return lead + say(points[0]);
+  const by = (better) => points.reduce((best, i) => (better(series.value[i], series.value[best]) ? i : best), points[0]);
+  const [least, most] = [by((a, b) => a < b), by((a, b) => a > b)];
+  if (series.value[most] - series.value[least] <= 1e-6 * Math.abs(series.value[most])) {
+    const [low, high] = [points.map((i) => series.low[i]), points.map((i) => series.high[i])];
+    const widest = {value: series.value[most], low: Math.min(...low), high: Math.max(...high)};
+    return `${lead}${lead ? 'the' : 'The'} same value at all times: ${brief(widest)} at the widest.`;
   }
-  return `Highest ${say(series.value.indexOf(most))} Lowest ${say(series.value.indexOf(least))}`;
+  return `${lead}${lead ? 'highest' : 'Highest'} ${say(most)} Lowest ${say(least)}`;
 }

@@ -2,8 +2,9 @@
 
 import {chart, pointAt, readable} from './chart.js';
 import {make} from './dom.js';
-import {ANSWER, brief, csvButton, follow, lasting, sentence} from './panel.js';
+import {brief, csvButton, follow, lasting, sentence} from './panel.js';
 import {answerAt} from './points.js';
+import {ANSWER} from './table.js';
 import {NINETY_FIVE, amount, interval, place, zoneName} from './words.js';
 
 const DAYS = ['Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday', 'Sunday'];
@@ -82,7 +83,7 @@ export function mount(element, store, api) {
   let [shown, asked] = [null, null];
 
   const title = make('p', {class: 'panel-what'});
-  const csv = csvButton('the typical day and week', `${facts.id}-profile`, rows);
+  const csv = csvButton('the typical day and week', 'profile', facts, rows);
   const [day, week] = [figure('Typical day', 'profile-day', noted), figure('Typical week', 'profile-week', noted)];
   const [noDay, noWeek, lacks] = [sentence(''), sentence(''), sentence('')];
   const head = make('div', {class: 'panel-head'}, title, csv);

@@ -1,10 +1,14 @@
 /** The whole view as one state, kept in the URL's hash so that every view can be linked and restored. */
 
-import {limits} from './frame.js';
+import {limits, toWorld} from './frame.js';
 
-export const TABS = ['curve', 'profile', 'highest', 'compare'];
+export const TABS = ['curve', 'profile', 'highest', 'compare', 'areas'];
 /** Borders with more corners than this would make links too long to send. */
 export const MOST_CORNERS = 5000;
+const LONGEST_NAME = 80;
+
+/** A name that others gave an area, as one short line of text; '' where there is none. */
+export const tidyName = (text) => String(text ?? '').replace(/[\p{C}\s]+/gu, ' ').trim().slice(0, LONGEST_NAME).trim();
 
 const EMPTY = {release: null, time: null, period: null, area: null, other: null, tab: 'curve', zone: 'UTC'};
 
@@ -24,26 +28,30 @@ export const corners = ({polygons}) => polygons.flat().reduce((sum, ring) => sum
  * An area is "x0:x1,y0:y1" in cells, or polygons: corners "x,y" with ";" between, as the API takes them; "~" begins a
  * hole, "!" another polygon.
  */
-function readArea(text) {
+function readArea(text, name = '') {
   if (!text) return null;
   if (text.includes(';')) {
     if (text.split(';', MOST_CORNERS + 1).length > MOST_CORNERS) return null;
     const ring = (part) => part.split(';').map((corner) => corner.split(',').map(readNumber));
     const polygons = text.split('!').map((polygon) => polygon.split('~').map(ring));
     const sound = (each) => each.length >= 3 && each.every((at) => at.length === 2 && at.every(Number.isFinite));
-    return polygons.flat().every(sound) && corners({polygons}) <= MOST_CORNERS ? {polygons} : null;
+    return polygons.flat().every(sound) && corners({polygons}) <= MOST_CORNERS ? named({polygons}, name) : null;
   }
   const [x, y, ...more] = text.split(',').map(readRange);
   return x && y && !more.length ? {x, y} : null;
 }
 
+/** Polygons with their name, if they have one. */
+const named = ({polygons}, name) => ({polygons, ...(tidyName(name) && {name: tidyName(name)})});
+
 const readNumber = (text) => (/^-?\d{1,15}(\.\d{1,15})?$/.test(text) ? Number(text) : NaN);
 
-function readZone(zone) {
+/** The zone of a name, or null where there is none. */
+export function readZone(name) {
   try {
-    return new Intl.DateTimeFormat('en-GB', {timeZone: zone || 'UTC'}).resolvedOptions().timeZone;
+    return name ? new Intl.DateTimeFormat('en-GB', {timeZone: name}).resolvedOptions().timeZone : null;
   } catch {
-    return 'UTC';
+    return null;
   }
 }
 
@@ -56,12 +64,12 @@ export function fromHash(hash) {
     release: /^[\w.-]{1,200}$/.test(release) ? release : null,
     time: readRange(given.get('time')),
     period: readRange(given.get('period')),
-    area: readArea(given.get('area')),
+    area: readArea(given.get('area'), given.get('name')),
     other: compared
-      ? {area: readArea(given.get('other-area')), period: readRange(given.get('other-period'))}
+      ? {area: readArea(given.get('other-area'), given.get('other-name')), period: readRange(given.get('other-period'))}
       : null,
     tab: TABS.includes(given.get('tab')) ? given.get('tab') : 'curve',
-    zone: readZone(given.get('zone')),
+    zone: readZone(given.get('zone')) ?? 'UTC',
   };
 }
 
@@ -82,7 +90,9 @@ export function toHash(state) {
     time: state.time?.join(':'),
     period: state.period?.join(':'),
     area: writeArea(state.area),
+    name: state.area?.name,
     'other-area': other && (writeArea(other.area) || 'all'),
+    'other-name': other?.area?.name,
     'other-period': other?.period?.join(':'),
     tab: state.tab === 'curve' ? null : state.tab,
     zone: state.zone === 'UTC' ? null : state.zone,
@@ -111,7 +121,7 @@ function fitArea(area, facts) {
   if (area.polygons) {
     const digits = decimals(facts);
     const ring = (each) => each.map((corner) => corner.map((value) => Number(value.toFixed(digits))));
-    return {polygons: area.polygons.map((polygon) => polygon.map(ring))};
+    return named({polygons: area.polygons.map((polygon) => polygon.map(ring))}, area.name);
   }
   const x = fitRange(area.x, axes.x.size);
   const y = fitRange(area.y, axes.y.size);
@@ -121,16 +131,50 @@ function fitArea(area, facts) {
 /** Fit a state to a release: ranges end where the grid and the window end. */
 export function fit(state, facts) {
   const {steps} = facts.axes.time;
+  const period = fitRange(state.period, steps);
   const other = state.other && {area: fitArea(state.other.area, facts), period: fitRange(state.other.period, steps)};
   return {
     ...EMPTY,
     ...state,
     release: facts.id,
-    time: fitRange(state.time, steps) ?? [0, steps],
-    period: fitRange(state.period, steps),
+    time: fitRange(state.time, steps) ?? period ?? [0, steps],
+    period,
     area: fitArea(state.area, facts),
     other,
   };
+}
+
+const within = (range, size) => Boolean(range) && range[1] <= size;
+const alike = (one, other, names) => names.every((name) => one[name] === other[name]);
+
+/** An area on another map of the same ground: the same cells, or the same place, or nothing. */
+function movedArea(area, from, to) {
+  if (!area || from.crs !== to.crs) return null;
+  const grid = ['x', 'y'].every((axis) => alike(from.axes[axis], to.axes[axis], ['start', 'end', 'size']));
+  if (grid) return area;
+  if (!from.lonlat) return null;  // coordinates of one's own may be of another place
+  const {polygons, name} = area.polygons ? area : {polygons: [[box(area, from)]]};
+  const [west, east, south, north] = limits(to);
+  const on = ([lon, lat]) => lon >= west && lon <= east && lat >= south && lat <= north;
+  return polygons.flat(2).every(on) ? fitArea({polygons, name}, to) : null;
+}
+
+const box = ({x, y}, facts) =>
+  [[x[0], y[0]], [x[1], y[0]], [x[1], y[1]], [x[0], y[1]]].map((corner) => toWorld(facts, corner));
+
+/** A view of one release as one of another: area, period and clock stay where both have them. */
+export function moved(state, from, to) {
+  const clock = alike(from.axes.time, to.axes.time, ['start', 'step_seconds']);
+  const keep = (range) => (clock && within(range, to.axes.time.steps) ? range : null);
+  const {zone, tab, period} = state;
+  const area = movedArea(state.area, from, to);
+  return {release: to.id, area, period: keep(period), time: null, other: null, tab: tab === 'areas' ? 'curve' : tab, zone};
+}
+
+/** The map follows a period that is newly marked, and shows everything again when it is cleared, until it is moved. */
+function withPeriod({time, period}, patch) {
+  if (!('period' in patch) || 'time' in patch || same(patch.period, period)) return patch;
+  return patch.period || same(time, period) ? {...patch, time: patch.period} : patch;
 }
 
 /** Make a store. Listeners are called with (state, previous) after every change. */
@@ -162,9 +206,11 @@ export function createStore() {
     get: () => state,
     set(patch) {
       const previous = state;
-      const next = {...state, ...patch};
+      const next = {...state, ...withPeriod(state, patch)};
       if (change(store.release ? fit(next, store.release) : next)) write(previous);
     },
+    /** An area as the state holds it. */
+    fitted: (area) => fitArea(area, store.release),
     subscribe(listener) {
       listeners.add(listener);
       return () => listeners.delete(listener);

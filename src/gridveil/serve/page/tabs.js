@@ -1,5 +1,6 @@
-/** Tabs by the usual keys: left, right, home, end; only the chosen one is in the tab order. */
+/** Tabs by the usual keys: left, right, home, end; only the chosen one is in the tab order. Own areas need borders. */
 
+import {view} from './map.js';
 import {TABS} from './state.js';
 
 export function mount(element, store) {
@@ -7,6 +8,7 @@ export function mount(element, store) {
 
   function show({tab: chosen}) {
     for (const name of TABS) {
+      tab(name).hidden = name === 'areas' && chosen !== name && !view.shapes.some(({area}) => area);
       tab(name).setAttribute('aria-selected', String(name === chosen));
       tab(name).tabIndex = name === chosen ? 0 : -1;
       document.getElementById(`panel-${name}`).hidden = name !== chosen;
@@ -18,14 +20,16 @@ export function mount(element, store) {
     if (name) store.set({tab: name});
   });
   element.addEventListener('keydown', (event) => {
-    const at = TABS.indexOf(store.get().tab);
-    const to = {ArrowLeft: at - 1, ArrowRight: at + 1, Home: 0, End: TABS.length - 1}[event.key];
+    const offered = TABS.filter((name) => !tab(name).hidden);
+    const at = offered.indexOf(store.get().tab);
+    const to = {ArrowLeft: at - 1, ArrowRight: at + 1, Home: 0, End: offered.length - 1}[event.key];
     if (to === undefined) return;
     event.preventDefault();
-    const name = TABS[(to + TABS.length) % TABS.length];
+    const name = offered[(to + offered.length) % offered.length];
     store.set({tab: name});
     tab(name).focus();
   });
   store.subscribe(show);
+  document.addEventListener('borders', () => show(store.get()));
   show(store.get());
 }

@@ -8,6 +8,12 @@ export function number(value, decimals = 0) {
   return Number(text.replace(/[^\d.]/g, '')) === 0 ? text.replace('-', '') : text.replace('-', '−');
 }
 
+/** "0.45° W": a longitude or latitude, with the letter of the side on which it lies. */
+export const degrees = (value, [minus, plus], decimals) => {
+  const side = Number(value.toFixed(decimals));
+  return `${number(Math.abs(value), decimals)}°${side ? ` ${side < 0 ? minus : plus}` : ''}`;
+};
+
 /** The finest step that is written, and the one of numbers that are known exactly. */
 const [FINEST, EXACT] = [1e-4, 0.01];
 
@@ -106,9 +112,14 @@ export const zoneName = (zone) => (zone === 'UTC' ? 'UTC' : `${zone.split('/').p
 
 const range = ([first, last]) => (last - first === 1 ? `${first}` : `${first} to ${last - 1}`);
 
-/** Which part of the map: "the whole map", "cell x 3, y 4", "cells x 3 to 9, y 4 to 8", "a drawn polygon". */
+/** Which part of the map: "the whole map", "cell x 3, y 4", "cells x 3 to 9, y 4 to 8", "Castle feeder". */
 export function place(area) {
   if (!area) return 'the whole map';
+  return area.name || shape(area);
+}
+
+/** The same without the name that somebody gave it. */
+export function shape(area) {
   if (area.polygons) {
     const [parts, rings] = [area.polygons.length, area.polygons.flat()];
     const holes = rings.length - parts;

@@ -22,7 +22,7 @@ STOPS = (
 )
 DARKEST = 0.07  # the blackest part is left out: on paper it looks like a hole
 COLOURS = 128  # as many again are for hatches: a palette has 256
-HATCH_MIX = 0.6
+HATCH_MIX, HALF_BRIGHT = 0.24, 105
 HATCH_EVERY, HATCH_WIDTH = 8, 3  # pixels
 
 
@@ -83,12 +83,12 @@ def _enlarged(plane: NDArray[Kind], cell: tuple[int, int]) -> NDArray[Kind]:
 
 
 def _palette() -> NDArray[np.uint8]:
-    """Return the colours, and the same mixed with a grey that is a little lighter or darker, for hatches."""
+    """Return the colours, and the same mixed with what they stand out from, black or white, for hatches."""
     stops = np.array([list(bytes.fromhex(stop)) for stop in STOPS.split()], float)
     at = np.linspace(1, DARKEST, COLOURS) * (len(stops) - 1)
     plain = np.stack([np.interp(at, range(len(stops)), channel) for channel in stops.T], axis=1)
-    grey = 95 + 0.4 * plain.mean(axis=1, keepdims=True)
-    mixed = plain + (grey - plain) * HATCH_MIX
+    ends = np.where(plain.mean(axis=1, keepdims=True) > HALF_BRIGHT, 40.0, 255.0)
+    mixed = plain + (ends - plain) * HATCH_MIX
     colours: NDArray[np.uint8] = np.rint(np.concatenate([plain, mixed])).astype(np.uint8)
     return colours
 

@@ -113,7 +113,7 @@ def test_sums_too_large_for_memory_are_read_by_planes(
     in_chunks = open_release(publish(name="chunks"))
     monkeypatch.setattr(netcdf, "HELD_BYTES", 0)
     plainly = open_release(publish(name="plain"))
-    with h5py.File(plainly._path) as file:
+    with h5py.File(plainly.path) as file:
         assert file["gridveil/prefix_sums"].chunks is None
         assert file["consumption"].chunks is not None
     for opened in (in_chunks, plainly):

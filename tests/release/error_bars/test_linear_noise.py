@@ -239,11 +239,11 @@ CHANGES: dict[str, tuple[Callable[[h5py.File], object], str]] = {
     "nan scale": (lambda file: file["gridveil/noise_scale"].__setitem__(0, np.nan), "noise_scale is nan"),
     "many scales": (replaced("noise_scale", shape=(2,)), "shape"),
     "shape": (replaced("noise_x", shape=(9, 12)), r"shape \(9, 12\)"),
-    "vector": (replaced("noise_x", shape=(8,)), "not a matrix"),
+    "vector": (replaced("noise_x", data=np.ones(8)), "not a matrix"),
     "scalar": (replaced("noise_x", shape=()), "shape"),
     "three axes": (replaced("noise_x", shape=(8, 2, 2)), "shape"),
     "no column": (replaced("noise_x", shape=(8, 0)), "not a matrix"),
-    "vast": (replaced("noise_x", shape=(8, 2**40), chunks=(8, 64)), "larger than in any"),
+    "vast": (replaced("noise_x", shape=(8, 2**40), chunks=(8, 64)), "stored in a way"),
     "text": (replaced("noise_x", shape=(8, 12), dtype="S3"), "stored in a way"),
     "external": (replaced("noise_x", shape=(8, 12), external=[("/etc/hostname", 0, 2**20)]), "another file"),
     "nan": (lambda file: file["gridveil/noise_time"].__setitem__((2, 2), np.nan), "not finite"),
@@ -285,3 +285,10 @@ def test_damaged_bytes_never_escape_as_another_error(tmp_path: Path) -> None:
             open_release(tmp_path / "r").query(x=(0, 4))
         except InputError as error:
             assert "consumption.nc" in str(error)  # noqa: PT017 - both outcomes are right
+
+
+def test_vast_factors_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    publish(tmp_path / "r", MODELS["all"])
+    monkeypatch.setattr("gridveil.release.read.MOST_FACTOR_BYTES", 100)
+    with pytest.raises(InputError, match="larger than in any"):
+        open_release(tmp_path / "r")

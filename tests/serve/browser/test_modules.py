@@ -484,5 +484,5 @@ def test_csv_is_quoted_and_never_a_formula(call: Call) -> None:
 
 def test_high_epsilon_is_said_beside_the_number(call: Call) -> None:
     assert call("label", "strength", {"epsilon": 1}) == {"text": "ε = 1", "high": False}
-    assert call("label", "strength", {"epsilon": 4.999}) == {"text": "ε = 5", "high": False}
+    assert call("label", "strength", {"epsilon": 4.996}) == {"text": "ε = 4.996", "high": False}
     assert call("label", "strength", {"epsilon": 5}) == {"text": "ε = 5, high", "high": True}

@@ -14,7 +14,7 @@ from tests.serve.browser.hands import expect_answer, settle
 from gridveil.release.open import Release
 
 PICTURE = Path(__file__).parents[3] / "docs" / "images" / "map.png"
-VIEW = "#release=west-london&area=9:19,13:23&period=16:22&time=18:19"
+VIEW = "#release=west-london&area=9:19,13:23&period=16:22"
 
 
 def test_screenshot_for_the_readme(new_page: Open, london: Release, screenshot: Callable[..., Path]) -> None:

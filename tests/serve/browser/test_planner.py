@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from PIL import Image
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 from tests.serve.browser.conftest import Open, serving
 from tests.serve.browser.hands import (
     Sheet,
@@ -24,7 +24,7 @@ from tests.serve.browser.hands import (
 )
 
 from gridveil.release.export.places import centres
-from gridveil.release.open import Release
+from gridveil.release.open import Release, open_release
 
 CASTLE = [[-0.45, 51.41], [-0.33, 51.42], [-0.36, 51.47], [-0.44, 51.46], [-0.45, 51.41]]
 QUAY = [[-0.32, 51.40], [-0.27, 51.40], [-0.27, 51.43], [-0.32, 51.43], [-0.32, 51.40]]
@@ -226,3 +226,54 @@ def test_a_server_that_is_gone_is_said_once(new_page: Open, release_folder: Path
         assert page.locator("body").inner_text().count("The server does not answer") == 1
         expect(page.locator("#answer-value")).to_be_hidden()
     faults.clear()
+
+
+def test_on_a_laptop_the_player_is_in_sight(new_page: Open) -> None:
+    page = new_page("#release=west-london", viewport={"width": 1366, "height": 768})
+    settle(page)
+    box = page.locator("#clock").bounding_box()
+    assert box
+    assert box["y"] + box["height"] <= 768
+
+
+def test_on_paper_there_is_nothing_to_press(new_page: Open) -> None:
+    page = new_page("#release=town&area=4:9,20:25")
+    settle(page)
+    page.emulate_media(media="print")
+    assert page.locator("button:visible, select:visible, input:visible, summary:visible").count() == 0
+    expect(page.locator("#clock .now")).to_be_visible()
+    expect(page.locator("#answer-value")).to_be_visible()
+
+
+def test_releases_of_the_same_title_are_told_apart(new_page: Open) -> None:
+    page = new_page("page/vendor/uPlot.LICENSE")
+
+    def alike(route: Route) -> None:
+        found = route.fetch().json()
+        for release in found["releases"][:2]:
+            release["title"] = "The same"
+        route.fulfill(json=found)
+
+    def nobody(route: Route) -> None:
+        route.fulfill(json=route.fetch().json() | {"publisher": "not stated", "together": "They add up to epsilon 16."})
+
+    page.route("**/api/releases", alike)
+    page.route("**/api/releases/town", nobody)
+    page.goto("/#release=town")
+    settle(page)
+    assert page.locator("#release option").all_inner_texts()[:3] == [
+        "The same · town",
+        "The same · west-london",
+        "A street at epsilon 10",
+    ]
+    expect(page.locator("#about")).not_to_contain_text("not stated")
+    page.locator("#how-private").click()
+    expect(page.locator("#label")).to_contain_text("They add up to epsilon 16.")
+
+
+def test_what_intervals_leave_out_is_said_beside_the_verdict(new_page: Open, release_folder: Path) -> None:
+    page = new_page("#release=high-epsilon&tab=compare&area=0:4,0:5&other-area=4:8,0:5")
+    settle(page)
+    assert not open_release(release_folder / "high-epsilon").about_the_truth
+    expect(page.locator("#compare-verdict")).to_have_text(re.compile("published value is higher|may be equal"))
+    expect(page.locator(".findings")).to_contain_text("they cover in part at most")

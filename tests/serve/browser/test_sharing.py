@@ -43,6 +43,7 @@ HOSTILE = [
     "#area=1,2;NaN,Infinity;3,4",
     "#area=" + ";".join(f"{n}.5,{n}" for n in range(9000)),
     "#%E0%A4%A&&&===&area",
+    "#area=9,9;4000,9;4000,4000&name=%3Cimg%20src%3Dx%20onerror%3Dalert(1)%3E&other-area=all&other-name=x&tab=areas",
 ]
 
 

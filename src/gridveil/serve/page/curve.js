@@ -175,10 +175,10 @@ export function mount(element, store, api) {
     return Math.min(Math.max(Math.floor(step / every), 0), shown.first.length - 1);
   };
   const onMap = (i) => {
-    const {time} = store.get();
-    const whole = time[1] - time[0] === steps;
-    const length = whole ? every : time[1] - time[0];  // as long as what the map shows, and in its rhythm
-    const origin = whole ? shown.first[i] : time[0];
+    const {time, period} = store.get();
+    const alone = time[1] - time[0] === steps || String(time) === String(period);
+    const length = alone ? every : time[1] - time[0];  // as long as what the map shows, and in its rhythm
+    const origin = alone ? shown.first[i] : time[0];
     const first = origin + Math.floor((shown.first[i] - origin) / length) * length;
     const from = Math.min(Math.max(first, 0), steps - Math.min(length, steps));
     store.set({time: [from, Math.min(from + length, steps)]});

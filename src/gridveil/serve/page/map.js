@@ -168,7 +168,7 @@ export function mount(element, store, api) {
         if (!bubble.hidden) tip(store, view.cell);
         element.dataset.time = asked.join(':');
       } catch (error) {
-        say(error.message);
+        if (error.status && error.status < 500) say(error.message);  // the rest is said at the top of the page
       }
     }
     busy = false;

@@ -11,7 +11,7 @@ export function number(value, decimals = 0) {
 /** "0.45° W": a longitude or latitude, with the letter of the side on which it lies. */
 export const degrees = (value, [minus, plus], decimals) => {
   const side = Number(value.toFixed(decimals));
-  return `${number(Math.abs(value), decimals)}°${side ? ` ${side < 0 ? minus : plus}` : ''}`;
+  return `${number(Math.abs(value), decimals)}°${side ? `\u00a0${side < 0 ? minus : plus}` : ''}`;
 };
 
 /** The finest step that is written, and the one of numbers that are known exactly. */

@@ -77,7 +77,7 @@ def release_folder(executable: str, tmp_path_factory: pytest.TempPathFactory) ->
     del executable  # asked for first: releases that no browser can look at are not made
     folder = tmp_path_factory.mktemp("releases")
     publish(folder / "town", DEMO_GRID, DEMO_WINDOW, title="Invented town")
-    publish(folder / "west-london", LONDON, WEEK, title="West London, a week in February 2013")
+    publish(folder / "west-london", LONDON, WEEK, title="An invented town over London, February 2013")
     publish(folder / "high-epsilon", SMALL, TWO_DAYS, title="A street at epsilon 10", epsilon=10, mechanism="identity")
     publish(folder / "not-private", SMALL, TWO_DAYS, title="A rehearsal", noise=SeededLaplace(0))
     return folder

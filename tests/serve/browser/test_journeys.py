@@ -277,9 +277,9 @@ def test_without_a_week_it_says_why(new_page: Open) -> None:
 def test_releases_to_choose_from(page: Page, london: Release) -> None:
     settle(page)
     options = page.locator("#release option").all_inner_texts()
-    assert options[:3] == ["Invented town", "West London, a week in February 2013", "A street at epsilon 10"]
+    assert options[:3] == ["Invented town", "An invented town over London, February 2013", "A street at epsilon 10"]
     assert "NOT PRIVATE" in options[3]
-    page.locator("#release").select_option("West London, a week in February 2013")
-    expect(page.locator("h1")).to_have_text("West London, a week in February 2013")
+    page.locator("#release").select_option("An invented town over London, February 2013")
+    expect(page.locator("h1")).to_have_text("An invented town over London, February 2013")
     expect_state(page, release="west-london")
     expect_answer(page, london.query())

@@ -48,14 +48,15 @@ async function request(path, body) {
     tell(GONE);
     throw new Refusal(GONE, 0);
   }
-  if (response.status >= 500) {
-    tell(BROKEN);
-    throw new Refusal(BROKEN, response.status);
+  if (response.ok) {
+    tell(null);
+    return response;
   }
-  tell(null);
-  if (response.ok) return response;
   const {detail} = await response.json().catch(() => ({}));
-  throw new Refusal(typeof detail === 'string' ? detail : 'The server cannot answer that.', response.status);
+  const sentence = typeof detail === 'string' ? detail : null;
+  const trouble = response.status >= 500 ? sentence ?? BROKEN : null;
+  tell(trouble);
+  throw new Refusal(trouble ?? sentence ?? 'The server cannot answer that.', response.status);
 }
 
 const json = (path, body) =>

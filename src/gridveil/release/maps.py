@@ -11,7 +11,7 @@ from gridveil.release.open import Release
 from gridveil.release.read import reading
 
 
-def values_at(release: Release, schedules: Sequence[Floats]) -> Floats:
+def values_at(release: Release, schedules: Sequence[Floats] | Floats) -> Floats:
     """Return every cell's weighted sum over steps, kWh (schedule, y, x); a schedule has one weight for each step.
 
     By parts, so that only the edges at which a weight changes are read: all mornings of a year are 730 maps.

@@ -18,6 +18,7 @@ from gridveil.release.cite import cite
 from gridveil.release.export.places import DECIMALS
 from gridveil.release.ground import cell_size, lattice
 from gridveil.release.label import Label, describe, warnings
+from gridveil.release.maps import values_at
 from gridveil.release.open import Release
 from gridveil.serve.desk import HEAVY_WORK, Job, Question
 from gridveil.serve.downloads import downloads
@@ -164,8 +165,8 @@ def _scale(release: Release) -> dict[str, float]:
     times = np.linspace(0, day, DAY_STEPS, endpoint=False).astype(int)
     candidates = np.unique(np.linspace(0, steps - day, SAMPLED_DAYS).astype(int)[:, None] + times)
     totals = release.values_of([[0, grid.nx, 0, grid.ny, step, step + 1] for step in candidates.tolist()])
-    busiest = candidates[np.argsort(-totals)[:BUSIEST_STEPS]].tolist()
-    values = np.stack([release.cells(step, step + 1).value for step in busiest])
+    busiest = candidates[np.argsort(-totals)[:BUSIEST_STEPS]]
+    values = values_at(release, np.equal.outer(busiest, np.arange(steps)).astype(float))
     return {"top": float(np.quantile(values, TOP)), "most": float(values.max())}
 
 

@@ -97,8 +97,8 @@ def _key(scale: Scale, unit: str, *, hatched: bool, outlined: bool) -> str:
         for at, kwh in scale.marks()
     )
     hatch = (
-        f'<p class="hatch"><img src="{hatch_uri()}" alt="Diagonal grey lines"> hatched: uncertain, the 95 % interval over the '
-        "whole period is wider than the value</p>"
+        f'<p class="hatch"><img src="{hatch_uri()}" alt="Diagonal grey lines"> hatched: uncertain, the 95 % interval '
+        "over the whole period is wider than the value</p>"
         if hatched
         else ""
     )

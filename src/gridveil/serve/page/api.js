@@ -48,15 +48,11 @@ async function request(path, body) {
     tell(GONE);
     throw new Refusal(GONE, 0);
   }
-  if (response.ok) {
-    tell(null);
-    return response;
-  }
+  tell(null);
+  if (response.ok) return response;
   const {detail} = await response.json().catch(() => ({}));
-  const sentence = typeof detail === 'string' ? detail : null;
-  const trouble = response.status >= 500 ? sentence ?? BROKEN : null;
-  tell(trouble);
-  throw new Refusal(trouble ?? sentence ?? 'The server cannot answer that.', response.status);
+  const otherwise = response.status >= 500 ? BROKEN : 'The server cannot answer that.';
+  throw new Refusal(typeof detail === 'string' ? detail : otherwise, response.status);
 }
 
 const json = (path, body) =>

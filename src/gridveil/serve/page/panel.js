@@ -23,7 +23,7 @@ export function follow(store, element, {question, ask, show, fail, wait = 0}) {
       if (mine !== turn) return;
       asked = null;  // so that the same question can be asked again
       if (!('status' in error)) throw error;  // not the server's refusal but a fault of ours
-      fail(error.status && error.status < 500 ? error.message : '');
+      fail(error.status ? error.message : '');  // a server that is gone is said once, at the top
     } finally {
       if (mine === turn) element.removeAttribute('aria-busy');
     }

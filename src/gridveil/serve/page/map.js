@@ -168,7 +168,7 @@ export function mount(element, store, api) {
         if (!bubble.hidden) tip(store, view.cell);
         element.dataset.time = asked.join(':');
       } catch (error) {
-        if (error.status && error.status < 500) say(error.message);  // the rest is said at the top of the page
+        if (error.status) say(error.message);  // a server that is gone is said at the top of the page
       }
     }
     busy = false;

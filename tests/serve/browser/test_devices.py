@@ -237,5 +237,6 @@ def test_a_server_that_is_busy_says_so_in_its_own_words(page: Page, faults: list
     mark_cells(page, (2, 6), (2, 6))
     expect(page.locator("#answer-value")).to_be_visible()
     expect(page.locator("#answer")).not_to_contain_text("busy with other large questions")
+    page.wait_for_load_state("networkidle")  # what is refused late is told late
     assert all("503" in fault for fault in faults), faults
     faults.clear()

@@ -523,3 +523,9 @@ def test_a_wide_grid_has_its_cell_in_metres(tmp_path: Path) -> None:
     assert told["cell_metres"] == pytest.approx([1000, 1000], rel=1e-3)
     assert told["lonlat"][0][0] == pytest.approx([-0.128, 51.504], abs=0.01)
     assert told["axes"]["x"]["unit"] == "metre"
+
+
+def test_browsers_find_the_icon_where_it_has_always_been(client: TestClient) -> None:
+    answer = client.get("/favicon.ico")
+    assert answer.status_code == 200
+    assert answer.headers["content-type"].startswith("image/svg")

@@ -45,6 +45,7 @@ def create_app(releases: Mapping[str, Release], hosts: Iterable[str] = ()) -> Fa
     refusals.install(app)
     app.include_router(router)
     app.add_api_route("/", _page_file, include_in_schema=False)
+    app.add_api_route("/favicon.ico", _icon, include_in_schema=False)
     app.add_api_route("/page/{name:path}", _page_file, include_in_schema=False)
     app.add_middleware(GZipMiddleware, minimum_size=1000, compresslevel=1, exclude_content_types=AS_THEY_ARE)
     app.add_middleware(Guard, hosts=hosts)
@@ -65,3 +66,8 @@ async def _page_file(request: Request, name: str = "index.html") -> Response:
         raise HTTPException(refusals.MISSING)
     check_tag(request, files[name].etag)
     return Response(files[name].body, media_type=files[name].type)
+
+
+async def _icon(request: Request) -> Response:
+    """Return the icon to browsers that ask for it where it has always been."""
+    return await _page_file(request, "icon.svg")

@@ -71,3 +71,14 @@ def app(releases: dict[str, Release]) -> FastAPI:
 def client(app: FastAPI) -> Iterator[TestClient]:
     with TestClient(app, base_url=BASE, raise_server_exceptions=False) as client:
         yield client
+
+
+def refused(client: TestClient, url: str, body: object = None, status: int = 422) -> str:
+    """Return the sentence of a refusal."""
+    response = client.get(url) if body is None else client.post(url, json=body)
+    assert response.status_code == status, response.text
+    assert response.headers["content-type"] == "application/json"
+    told = response.json()
+    assert list(told) == ["detail"]
+    assert len(told["detail"]) <= 303
+    return str(told["detail"])

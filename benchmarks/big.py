@@ -13,18 +13,18 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterable
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from stamp import stamp
 
 from gridveil.cube import Grid, Window
 from gridveil.estimate import Floats, Posterior
 from gridveil.folder import new_folder
 from gridveil.release.area import Area
 from gridveil.release.files import LABEL, README, VALUES, dump_label
-from gridveil.release.label import GridFacts, Label, MechanismFacts, Privacy, WindowFacts
 from gridveil.release.netcdf import write_slabs
 from gridveil.release.open import Release, open_release
 from gridveil.release.readme import readme
@@ -68,22 +68,7 @@ def town() -> tuple[Floats, Floats, Posterior]:
 def make(folder: Path) -> None:
     """Write the release."""
     space, profiles, draws = town()
-    label = Label(
-        title="A year of a large town",
-        publisher="gridveil",
-        published=date(2026, 1, 1),
-        gridveil_version="0",
-        private=False,
-        privacy=Privacy(epsilon=1, epsilon_accounted=1),
-        noise="none",
-        bounds=[],
-        correction=None,
-        private_bound_epsilon=None,
-        mechanism=MechanismFacts(name="none"),
-        measurements=[],
-        grid=GridFacts.of(GRID),
-        window=WindowFacts.of(WINDOW),
-    )
+    label = stamp("A year of a large town", GRID, WINDOW)
 
     def values(steps: slice) -> Floats:
         return np.asarray(space[:, :, None] * profiles[:, steps][draws.region])

@@ -6,15 +6,15 @@ import json
 import tempfile
 import time
 from collections.abc import Callable
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
+from stamp import stamp
 
 from gridveil.cube import Grid, Window
 from gridveil.estimate import Estimate, NoisyParts, Posterior, Replicates
-from gridveil.release.label import GridFacts, Label, MechanismFacts, Privacy, WindowFacts
 from gridveil.release.open import Release, open_release
 from gridveil.release.write import write_release
 
@@ -65,22 +65,7 @@ def one_at_a_time(release: Release, ranges: NDArray[np.int64]) -> int:
 
 
 def measure() -> dict[str, dict[str, int]]:
-    label = Label(
-        title="Benchmark",
-        publisher="gridveil",
-        published=date(2026, 1, 1),
-        gridveil_version="0",
-        private=False,
-        privacy=Privacy(epsilon=1, epsilon_accounted=1),
-        noise="none",
-        bounds=[],
-        correction=None,
-        private_bound_epsilon=None,
-        mechanism=MechanismFacts(name="none"),
-        measurements=[],
-        grid=GridFacts.of(GRID),
-        window=WindowFacts.of(WINDOW),
-    )
+    label = stamp("Benchmark", GRID, WINDOW)
     values = np.random.default_rng(2).normal(3000, 4000, SHAPE)
     many, fewer = random_ranges(100_000), random_ranges(5000)
     figures = {}

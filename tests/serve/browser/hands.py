@@ -152,3 +152,16 @@ def table(path: Path) -> list[dict[str, str]]:
     """Read a CSV file."""
     with path.open(newline="", encoding="utf-8") as file:
         return list(csv.DictReader(file))
+
+
+def curve(release: Release, x: tuple[int, int], y: tuple[int, int]) -> np.ndarray:
+    """Return value, low and high of every step, asked one by one."""
+    steps = range(release.window.steps)
+    answers = [release.query(x, y, (step, step + 1)) for step in steps]
+    return np.array([(answer.value, answer.low, answer.high) for answer in answers])
+
+
+def near(told: list[float], true: Answer | np.ndarray) -> None:
+    """Numbers in a text are those of an answer, up to rounding that its error allows."""
+    value, low, high = (true.value, true.low, true.high) if isinstance(true, Answer) else true
+    assert told == pytest.approx([value, low, high], abs=0.051 * (high - low))

@@ -1,0 +1,28 @@
+"""The label of releases that benchmarks write: made of nothing, and said to be not private."""
+
+from __future__ import annotations
+
+from datetime import date
+
+from gridveil.cube import Grid, Window
+from gridveil.release.label import GridFacts, Label, MechanismFacts, Privacy, WindowFacts
+
+
+def stamp(title: str, grid: Grid, window: Window) -> Label:
+    """Return a label for values that are nobody's."""
+    return Label(
+        title=title,
+        publisher="gridveil",
+        published=date(2026, 1, 1),
+        gridveil_version="0",
+        private=False,
+        privacy=Privacy(epsilon=1, epsilon_accounted=1),
+        noise="none",
+        bounds=[],
+        correction=None,
+        private_bound_epsilon=None,
+        mechanism=MechanismFacts(name="none"),
+        measurements=[],
+        grid=GridFacts.of(grid),
+        window=WindowFacts.of(window),
+    )

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import socket
+import threading
+import time
 import warnings
 from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+import uvicorn
 from fastapi import FastAPI
 from tests.release.conftest import make_estimate, make_label
 
@@ -82,3 +87,21 @@ def refused(client: TestClient, url: str, body: object = None, status: int = 422
     assert list(told) == ["detail"]
     assert len(told["detail"]) <= 303
     return str(told["detail"])
+
+
+@contextmanager
+def running(app: FastAPI) -> Iterator[int]:
+    """Run an app on a port, as people do."""
+    bound = socket.socket()
+    bound.bind(("127.0.0.1", 0))
+    server = uvicorn.Server(uvicorn.Config(app, log_level="critical"))
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [bound]})
+    thread.start()
+    try:
+        while not server.started:
+            time.sleep(0.01)
+        yield bound.getsockname()[1]
+    finally:
+        server.should_exit = True
+        thread.join()
+        bound.close()

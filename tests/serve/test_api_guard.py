@@ -4,17 +4,12 @@ from __future__ import annotations
 
 import re
 import socket
-import threading
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-import uvicorn
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
-from tests.serve.conftest import BASE
+from tests.serve.conftest import BASE, running
 
 from gridveil.release.open import Release
 from gridveil.serve import page
@@ -77,24 +72,6 @@ def test_the_page_asks_nobody_else(client: TestClient) -> None:
         assert not re.search(r"""(src|href)=["'](https?:)?//|@import|from ["']https?:""", text), name
     for name in re.findall(r'(?:src|href)="(/page/[^"]+)"', ours["index.html"]):
         assert client.get(name).status_code == 200, name
-
-
-@contextmanager
-def running(app: FastAPI) -> Iterator[int]:
-    """Run an app on a port, as people do."""
-    bound = socket.socket()
-    bound.bind(("127.0.0.1", 0))
-    server = uvicorn.Server(uvicorn.Config(app, log_level="critical"))
-    thread = threading.Thread(target=server.run, kwargs={"sockets": [bound]})
-    thread.start()
-    try:
-        while not server.started:
-            time.sleep(0.01)
-        yield bound.getsockname()[1]
-    finally:
-        server.should_exit = True
-        thread.join()
-        bound.close()
 
 
 def test_no_path_reaches_the_file_system(app: FastAPI, folders: list[Path]) -> None:

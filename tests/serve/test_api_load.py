@@ -19,8 +19,7 @@ import pytest
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 from numpy.typing import ArrayLike
-from tests.serve.conftest import BASE, TOWN, write
-from tests.serve.test_api_limits import refused, running
+from tests.serve.conftest import BASE, TOWN, refused, running, write
 
 from gridveil.release.open import Answers, Release, open_release
 from gridveil.serve import desk, first, page, questions

@@ -1,13 +1,14 @@
 """Charging comes before answering: what fails half-way stays spent, what is refused is never begun."""
 
 from datetime import UTC, datetime, timedelta
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import pytest
 
 from gridveil.cube import Grid, Window
-from gridveil.errors import BudgetError
+from gridveil.errors import BudgetError, UsageError
 from gridveil.privacy.bound import Bound
 from gridveil.privacy.budget import PureDP
 from gridveil.privacy.kernel import Kernel
@@ -69,3 +70,56 @@ def test_what_is_refused_touches_neither_source_nor_noise(question: str, broken:
         QUESTIONS[question](asked)
     assert asked.spent == 0
     assert not asked.records
+
+
+class Clerk:
+    """A permit that remembers what it was asked, or refuses."""
+
+    def __init__(self, *named: Window, refuses: bool = False, epsilon: str = "1") -> None:
+        self.named, self.refuses, self.epsilon, self.used = named, refuses, Fraction(epsilon), 0
+
+    def covers(self, window: Window) -> bool:
+        return window in self.named
+
+    def use(self) -> None:
+        if self.refuses:
+            raise BudgetError
+        self.used += 1
+
+
+def kernel_with(permit: Clerk, source: Any = None, noise: Any = None) -> Kernel:
+    source = Nobody(GRID, WINDOW) if source is None else source
+    return Kernel(source, WINDOW, budget=PureDP(1), bound=BOUND, noise=noise, permit=permit)
+
+
+@pytest.mark.parametrize("question", QUESTIONS)
+def test_the_ledger_is_debited_once_and_before_the_source_is_asked(question: str) -> None:
+    permit = Clerk(WINDOW)
+    asked = kernel_with(permit, Unreadable(GRID, WINDOW))
+    assert permit.used == 0
+    for _ in range(2):
+        with pytest.raises(InterruptedError):
+            QUESTIONS[question](asked)
+        assert permit.used == 1
+
+
+@pytest.mark.parametrize("question", QUESTIONS)
+def test_without_a_debit_nothing_is_asked_or_charged(question: str) -> None:
+    for permit, why in ((Clerk(WINDOW, refuses=True), BudgetError), (Clerk(WINDOW.before(2)), UsageError)):
+        asked = kernel_with(permit, Unreadable(GRID, WINDOW))
+        with pytest.raises(why):
+            QUESTIONS[question](asked)
+        assert (asked.spent, asked.records, permit.used) == (0, (), 0)
+
+
+def test_what_the_kernel_refuses_is_not_debited() -> None:
+    permit = Clerk(WINDOW)
+    with pytest.raises(BudgetError):
+        kernel_with(permit).sums(0, 1.5)
+    assert permit.used == 0
+
+
+def test_a_permit_is_for_exact_noise_and_just_its_amount() -> None:
+    for permit, noise in ((Clerk(WINDOW), SeededLaplace(0)), (Clerk(WINDOW, epsilon="2"), None)):
+        with pytest.raises(UsageError, match="permit"):
+            kernel_with(permit, noise=noise)

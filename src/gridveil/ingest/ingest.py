@@ -65,7 +65,7 @@ def ingest(
             duplicates = duplicate_faults(again)
             counted, faults = counted - sum(fault.count for fault in duplicates), faults + duplicates
             parts = parts.union(again.drop("duplicates"))
-    return IngestedSource(grid, window, households, parts), Report(households, total, counted, tuple(faults))
+    return IngestedSource(grid, window, parts), Report(households, total, counted, tuple(faults))
 
 
 def _tally(binned: ibis.Table) -> tuple[int, int, int]:

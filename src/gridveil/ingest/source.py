@@ -49,14 +49,10 @@ def resolved(accepted: ibis.Table, doubtful: ibis.Table) -> ibis.Table:
 
 @dataclass(frozen=True)
 class IngestedSource:
-    """Contributions as a table: `number` of the household, `cell`, `step`, `wh`. Implements `privacy.source.Source`.
-
-    `households` counts all that have a place, with readings or without.
-    """
+    """Contributions as a table: `number` of the household, `cell`, `step`, `wh`. Implements `privacy.source.Source`."""
 
     grid: Grid
     window: Window
-    households: int
     table: ibis.Table
 
     def bounded_cube(self, window: Window, bound: Bound) -> Ints:
@@ -76,11 +72,13 @@ class IngestedSource:
         return cube.reshape(self.grid.nx, self.grid.ny, window.steps)
 
     def count_totals(self, window: Window, step_bound: int, edges: Ints) -> Ints:
-        """Return how many households have their capped window total in each bin; without readings, it is zero."""
+        """Return how many households have their capped window total in each bin.
+
+        Those without a reading in the window are in none: a household whose readings of just this window are taken away
+        leaves one bin and enters no other, which a ledger of windows relies on.
+        """
         capped = self._capped(window, step_bound)
-        found = capped.group_by("number").agg(total=capped.wh.sum()).to_pyarrow()
-        totals = np.zeros(self.households, dtype=np.int64)
-        totals[: len(found)] = found["total"].to_numpy()
+        totals = capped.group_by("number").agg(total=capped.wh.sum()).to_pyarrow()["total"].to_numpy()
         bins = np.searchsorted(edges, totals, side="right") - 1
         return np.bincount(bins[bins >= 0], minlength=len(edges)).astype(np.int64)
 

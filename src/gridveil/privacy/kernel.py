@@ -20,6 +20,7 @@ from gridveil.privacy.budget import PureDP
 from gridveil.privacy.checks import check_scales, checked_epsilon
 from gridveil.privacy.measure import Answers, Deviations, Measure, Measurement, NoiseKind
 from gridveil.privacy.noise import ExactNoise, Noise
+from gridveil.privacy.permit import Permit
 from gridveil.privacy.questions.deviations import ask_deviations
 from gridveil.privacy.questions.question import Kind, Question, Scope, unit_scale
 from gridveil.privacy.questions.strategies import ask_matrix, ask_transform
@@ -58,10 +59,20 @@ class Kernel:
     up, is compared with the budget in every pillar; the decision depends on public numbers and earlier answers only.
     Charging precedes answering: a measurement that fails half-way stays spent. One measurement is made at a time,
     whoever asks; a copy of a kernel, in this process or a forked one, would spend the budget again and is refused.
+
+    With a `permit` the whole budget is debited to a ledger before the first measurement is charged, and only windows
+    that the debit names are measured. Test noise has no permit: what it makes is no release.
     """
 
     def __init__(
-        self, source: Source, window: Window, *, budget: PureDP, bound: Bound, noise: Noise | None = None
+        self,
+        source: Source,
+        window: Window,
+        *,
+        budget: PureDP,
+        bound: Bound,
+        noise: Noise | None = None,
+        permit: Permit | None = None,
     ) -> None:
         self._source = source
         self._noise = noise or ExactNoise()
@@ -72,6 +83,10 @@ class Kernel:
         self._records: list[Record] = []
         self._window, self._bound, self._budget = window, bound, budget
         self._one_at_a_time, self._process = RLock(), os.getpid()
+        self._permit, self._debited = permit, False
+        if permit is not None and not (self.private and permit.epsilon == budget.epsilon):
+            msg = "a ledger's permit is for a kernel with exact noise and just the budget that it debits"
+            raise UsageError(msg)
 
     def __copy__(self) -> Kernel:
         """Refuse: two kernels would spend one budget twice."""
@@ -259,7 +274,7 @@ class Kernel:
         scales = np.full(len(bins), unit_scale(1.0, epsilon))
         check_scales(scales)
         with self._one_at_a_time:
-            self._charge(fixed=epsilon)
+            self._charge(window, fixed=epsilon)
             self._records.append(Record("household_totals", len(bins), epsilon, window, None))
             true = self._source.count_totals(window, self._bound.step, bins)
             return Measurement(self._noise.add(true, scales), scales)
@@ -270,7 +285,7 @@ class Kernel:
         scope = question.scope
         with self._one_at_a_time:
             if question.weights is None:
-                self._charge(fixed=question.epsilon)
+                self._charge(scope.window, fixed=question.epsilon)
             else:
                 self._charge_weights(scope.window, scope.bound, *question.weights)
             answers, staircase = int(question.scales.size), question.staircase
@@ -310,14 +325,29 @@ class Kernel:
         account = self._accounts.get((window, bound)) or Account(window, bound)
         losses = {**self._losses, (window, bound): account.loss_with(marks, weight)}
         self._allow(losses, self._fixed)
+        self._debit(window)
         account.add(marks, weight)
         self._accounts[window, bound], self._losses = account, losses
 
-    def _charge(self, fixed: float) -> None:
+    def _charge(self, window: Window, fixed: float) -> None:
         """Add a fixed charge, or refuse it and change nothing. Its measurement was made to cost a little less."""
         total = self._fixed + fixed / (1 + 2 * ROUNDING)
         self._allow(self._losses, total)
+        self._debit(window)
         self._fixed = total
+
+    def _debit(self, window: Window) -> None:
+        """Have the whole budget written to the ledger, once and before anything is charged or answered."""
+        if self._permit is None:
+            return
+        if not self._permit.covers(window):
+            msg = (
+                f"the ledger's debit does not name the {window.steps} steps from {window.start}; not measured"
+            )
+            raise UsageError(msg)
+        if not self._debited:
+            self._permit.use()
+            self._debited = True
 
     def _allow(self, losses: Losses, fixed: float) -> None:
         """Refuse what would take the worst-off pillar over the budget."""

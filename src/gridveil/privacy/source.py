@@ -31,4 +31,7 @@ class Source(Protocol):
         """Return the sums over households of their bounded contributions, axes (x, y, t), Wh."""
 
     def count_totals(self, window: Window, step_bound: int, edges: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Count the households whose total of capped steps is in `[edges[i], edges[i+1])`; the last bin is open."""
+        """Count the households whose total of capped steps is in `[edges[i], edges[i+1])`; the last bin is open.
+
+        Households without a reading in the window are not counted.
+        """

@@ -62,6 +62,17 @@ NO_CRS = (
 )
 
 
+NO_LEDGER_STATED = """\
+not stated: who keeps count. Releases about the same households add up; a ledger adds them up, and refuses what would
+go over a cap. Make one, once for these households:
+  gridveil ledger init ledger.db --population "Households of my town" --cap 10
+and publish with it:
+  --ledger ledger.db
+or publish without one, and the label says so:
+  --no-ledger
+(in a spec or in Python: ledger = "ledger.db", or no_ledger = true)"""
+
+
 def _refuse_truth(given: object) -> object:
     if isinstance(given, bool):
         msg = "give a number"
@@ -131,6 +142,9 @@ class Spec(BaseModel):
     title: str = "Electricity consumption"
     publisher: str = "not stated"
     choices: str = "not stated"
+    ledger: str | None = None
+    population: str | None = None
+    no_ledger: bool = False
     out: Path | None = None
 
     def need(self, *names: str) -> None:
@@ -191,6 +205,17 @@ class Spec(BaseModel):
             )
             raise UsageError(msg)
 
+    def check_ledger(self) -> None:
+        """Refuse a publication that states neither a ledger nor that there is none, or both."""
+        if self.ledger is not None and self.no_ledger:
+            msg = "ledger and no_ledger: a release is debited to a ledger, or it is not; leave one of them out"
+            raise UsageError(msg)
+        if self.ledger is None and self.population is not None:
+            msg = f"population {self.population!r}: populations are a ledger's; give --ledger, too (in a spec: ledger)"
+            raise UsageError(msg)
+        if self.ledger is None and not self.no_ledger:
+            raise UsageError(NO_LEDGER_STATED)
+
     def to_bound(self) -> Bound:
         """Return the public bound of the published window, in whole Wh, rounded down.
 
@@ -250,6 +275,8 @@ def read_spec(path: Path) -> dict[str, Any]:
     for name in ("out", "profile"):
         if isinstance(settings.get(name), str):
             settings[name] = path.parent / settings[name]
+    if isinstance(settings.get("ledger"), str) and "://" not in settings["ledger"]:  # not a server's address
+        settings["ledger"] = str(path.parent / settings["ledger"])
     return settings
 
 

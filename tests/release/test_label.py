@@ -44,7 +44,7 @@ def test_round_trip(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"schema_version": 3}, "newer than this gridveil"),
+        ({"schema_version": 4}, "newer than this gridveil"),
         ({"surprise": 1}, "surprise"),
         ({"private": "perhaps"}, "private"),
         ({"title": None}, "title"),

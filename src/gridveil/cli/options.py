@@ -59,6 +59,20 @@ Title = Annotated[str | None, typer.Option(help="Of the release", rich_help_pane
 Publisher = Annotated[str | None, typer.Option(help="Who publishes it", rich_help_panel=LABEL)]
 BoundOrigin = Annotated[str | None, typer.Option(help="Where the bounds come from", rich_help_panel=LABEL)]
 Choices = Annotated[str | None, typer.Option(help="How the settings were chosen", rich_help_panel=LABEL)]
+Ledger = Annotated[
+    str | None,
+    typer.Option(
+        help="What has been spent on whom: a file, or postgresql://... (gridveil ledger init makes one)",
+        rich_help_panel=PRIVACY,
+    ),
+]
+Population = Annotated[
+    str | None, typer.Option(help="Whom of the ledger to debit, if it has several", rich_help_panel=PRIVACY)
+]
+NoLedger = Annotated[
+    bool,
+    typer.Option("--no-ledger", help="Publish though nobody keeps count; the label says so", rich_help_panel=PRIVACY),
+]
 Out = Annotated[Path | None, typer.Option(help="The release: a new folder")]
 
 _OF_READINGS = ("timezone", "timestamps", "unit", "interval")
@@ -82,6 +96,10 @@ def spec_from(source: str | None, parameters: list[str] | None, flags: dict[str,
         settings["readings"] = {**_group(settings, "readings"), **of_readings}
     if given.get("mechanism", settings.get("mechanism")) != settings.get("mechanism"):
         settings.pop("parameters", None)  # those in the file are of another mechanism
+    if "no_ledger" in given and "ledger" not in given:
+        settings = {name: value for name, value in settings.items() if name not in ("ledger", "population")}
+    if "ledger" in given and "no_ledger" not in given:
+        settings.pop("no_ledger", None)
     settings["parameters"] = {**_group(settings, "parameters"), **dict(_pair(text) for text in parameters or [])}
     return make_spec({**settings, **given})
 

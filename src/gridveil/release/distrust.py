@@ -11,7 +11,8 @@ from pathlib import Path
 
 from gridveil.errors import UsageError
 from gridveil.privacy.budget import attacker_rate
-from gridveil.release.label import UNSEEN, Label
+from gridveil.release.facts import UNSEEN
+from gridveil.release.label import Label
 
 LARGEST_INTEGER = 2**63
 LONGEST_TEXT = 2**16
@@ -82,6 +83,9 @@ def check_label(label: Label) -> None:
     claimed = (privacy.attacker_false_positive_rate, privacy.attacker_true_positive_rate)
     if not all(math.isclose(*pair, rel_tol=1e-6) for pair in zip(claimed, (FALSE_POSITIVES, rate), strict=True)):
         msg = f"attacker rates {claimed}: from epsilon {privacy.epsilon} follow {FALSE_POSITIVES} and {rate}"
+        raise ValueError(msg)
+    if label.ledger_entry is not None and (fault := label.ledger_entry.fault(privacy.epsilon)):
+        msg = f"ledger_entry: {fault}"
         raise ValueError(msg)
     for window in filter(None, (label.window, label.training_window)):
         run = window.window()

@@ -15,11 +15,13 @@ from gridveil.release.label import Label
 VALUES = "consumption.nc"
 LABEL = "label.yaml"
 README = "README.md"
+ENTRY = "ledger-entry.json"  # the debit as its ledger has it, byte for byte; only if there is a ledger
+SUMS = "SHA256SUMS"  # of all others, as sha256sum writes and checks them
 FORMAT = 2  # of consumption.nc: the newest that is read; files are written in the oldest that has all they need
 GROUP = "gridveil"  # in consumption.nc: what queries need
 Stored = Any  # a file, group, variable or dataset: h5py and h5netcdf have no types
 LARGEST_LABEL = 2**22
-VERSION = 2  # of label.yaml; 2 has private bounds, and noise and bound of every measurement
+VERSION = 3  # of label.yaml; 2 has private bounds, and noise and bound of every measurement; 3 has the ledger's entry
 
 
 class _Dumper(yaml.SafeDumper):

@@ -2,53 +2,22 @@
 
 from __future__ import annotations
 
-import math
-import re
-from collections.abc import Mapping
 from datetime import UTC, date, datetime, timedelta
 from itertools import groupby
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, NonNegativeFloat, PositiveFloat, PositiveInt
+from pydantic import Field, NonNegativeFloat, PositiveFloat, PositiveInt
 
 from gridveil.cube import Grid, Window
 from gridveil.privacy.budget import attacker_rate
 from gridveil.release import wording
-
-# Control characters, halves of characters, line separators, and what turns the direction of writing around.
-UNSEEN = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff\u2028-\u202e\u2066-\u2069\ufffe\uffff]")
-
-
-def _seen(text: str) -> str:
-    """Return a text with blanks for characters that are not seen: it is shown in terminals, pages and HTTP headers."""
-    return UNSEEN.sub(" ", text)
-
-
-def _plain(value: Any) -> Any:  # noqa: ANN401 - a mechanism may hand over numbers, texts, lists and mappings of them
-    """Return what can be written as YAML and as JSON: plain Python for numpy's, texts for numbers not finite."""
-    if isinstance(value, Mapping):
-        return {_seen(str(key)): _plain(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
-    if hasattr(value, "tolist"):
-        return _plain(value.tolist())
-    if isinstance(value, float) and not math.isfinite(value):
-        return str(value)
-    return _seen(value) if isinstance(value, str) else value
-
-
-Text = Annotated[str, AfterValidator(_seen)]
-Facts = Annotated[dict[str, Any], AfterValidator(_plain)]
-
+from gridveil.release.facts import Facts, FactsModel, Text
+from gridveil.release.ledger_facts import LedgerFacts
 
 WindowName = Literal["published", "training", "other"]
 
 
-class _Facts(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
-
-
-class GridFacts(_Facts):
+class GridFacts(FactsModel):
     """A `Grid` in the label."""
 
     x0: float
@@ -69,7 +38,7 @@ class GridFacts(_Facts):
         return Grid(self.x0, self.y0, self.x1, self.y1, nx=self.nx, ny=self.ny, crs=self.crs)
 
 
-class WindowFacts(_Facts):
+class WindowFacts(FactsModel):
     """A `Window` in the label."""
 
     start: datetime
@@ -87,7 +56,7 @@ class WindowFacts(_Facts):
         return Window(self.start, timedelta(seconds=self.step_seconds), self.steps)
 
 
-class Privacy(_Facts):
+class Privacy(FactsModel):
     """What is promised, to whom. `epsilon` is the budget, `epsilon_accounted` what the worst-off pillar lost."""
 
     definition: Text = wording.DEFINITION
@@ -102,7 +71,7 @@ class Privacy(_Facts):
     )
 
 
-class BoundFacts(_Facts):
+class BoundFacts(FactsModel):
     """The most one household could contribute to a window, and where the numbers came from."""
 
     window: WindowName = "published"
@@ -112,7 +81,7 @@ class BoundFacts(_Facts):
     origin: Text = "not stated"
 
 
-class MechanismFacts(_Facts):
+class MechanismFacts(FactsModel):
     """How the values were made. `details` are those of the mechanism's `Estimate`."""
 
     name: Text
@@ -120,7 +89,7 @@ class MechanismFacts(_Facts):
     details: Facts = {}
 
 
-class MeasurementFacts(_Facts):
+class MeasurementFacts(FactsModel):
     """One question the kernel answered: its kind, how many numbers it gave and what it cost.
 
     `bound_kwh` is the window bound that households were bounded to; there is none where they are counted.
@@ -134,13 +103,13 @@ class MeasurementFacts(_Facts):
     bound_kwh: PositiveFloat | None = None
 
 
-class Label(_Facts):
+class Label(FactsModel):
     """A release's privacy statement. Everything in it is public or was paid for.
 
     `private` is false for values made with test noise; such a release says NOT PRIVATE wherever it is shown.
     """
 
-    schema_version: Literal[1, 2] = 2
+    schema_version: Literal[1, 2, 3] = 3
     title: Text
     publisher: Text
     published: date
@@ -158,6 +127,7 @@ class Label(_Facts):
     training_window: WindowFacts | None = None
     choices: Text = "not stated"
     ledger: Text = wording.NO_LEDGER
+    ledger_entry: LedgerFacts | None = Field(None, description="the debit of this release, if a ledger has it")
     not_covered: list[Text] = list(wording.NOT_COVERED)
 
     @property

@@ -18,9 +18,11 @@ Published by {publisher} on {published}.
 {bounds}
 
 {promise}
+{ledger}
 
 - `consumption.nc`: the values and their standard errors (NetCDF-4, CF conventions)
 - `label.yaml`: the privacy statement, for people and machines: what is promised, and what is not
+{entry}- `SHA256SUMS`: to see whether the files arrived whole, `sha256sum -c SHA256SUMS`; `gridveil verify .` checks more
 
 ## Opening it
 
@@ -73,6 +75,8 @@ def readme(label: Label, *, about_the_truth: bool = False, negative: bool = True
         publisher=label.publisher,
         published=label.published,
         promise="\n".join(promise if label.private else [wording.NOT_PRIVATE_WHY]),
+        ledger="Ledger: " + label.ledger,
+        entry="" if label.ledger_entry is None else "- `ledger-entry.json`: how the publisher's ledger debited it\n",
         quadrature=wording.QUADRATURE,
         negative=f"- {wording.NEGATIVE}\n" if negative else "",
         error_bars=wording.error_bars(corrected=label.correction is not None, about_the_truth=about_the_truth),

@@ -18,6 +18,11 @@ NOT_PRIVATE_WHY = (
     "Do not publish it if the readings are of real households."
 )
 NO_LEDGER = "none. Releases about the same households add up, and gridveil did not track that here."
+OTHERS = "Other releases about the same households, earlier or later: their epsilons add up."
+OTHERS_THAN_THE_LEDGERS = (
+    "Other releases about the same households: the ledger adds up those it knows, and caps their sum; what else there "
+    "is comes on top."
+)
 CUT = "Energy cut off by the bounds: values are of bounded contributions, below the truth by an unknown amount."
 CORRECTED = (
     "Energy cut off by the bounds: values are corrected upwards for it, everywhere alike, by what a noisy histogram "
@@ -32,7 +37,7 @@ NOT_COVERED = (
     "Several households of one person, or several meters of one household under different ids: their losses add up.",
     "An id that is not a household: the promise is about what the id stands for.",
     "What other households reveal: those alike in habit or weather tell about each other, in any useful release.",
-    "Other releases about the same households, earlier or later: their epsilons add up.",
+    OTHERS,
     "How long the run took, and anything else seen of the machine it ran on.",
     CUT,
     SPREAD,
@@ -84,12 +89,17 @@ def high_epsilon(epsilon: float) -> list[str]:
     return [warning]
 
 
-def not_covered(*, corrected: bool, about_the_truth: bool) -> list[str]:
+def not_covered(*, corrected: bool, about_the_truth: bool, ledger: bool = False) -> list[str]:
     """Return what guarantee, values and error bars do not cover.
 
     corrected: values were multiplied for what the bounds cut. about_the_truth: error bars are not of the noise alone.
+    ledger: there is one.
     """
-    instead = {**({CUT: CORRECTED} if corrected else {}), **({SPREAD: MODEL} if about_the_truth else {})}
+    instead = {
+        **({CUT: CORRECTED} if corrected else {}),
+        **({SPREAD: MODEL} if about_the_truth else {}),
+        **({OTHERS: OTHERS_THAN_THE_LEDGERS} if ledger else {}),
+    }
     return [instead.get(line, line) for line in NOT_COVERED]
 
 

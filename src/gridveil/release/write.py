@@ -2,30 +2,43 @@
 
 from __future__ import annotations
 
+from hashlib import sha256
 from pathlib import Path
 
 from gridveil.cube import Grid, Window
 from gridveil.errors import UsageError
 from gridveil.estimate import Estimate, Posterior
 from gridveil.folder import new_folder
-from gridveil.release.files import LABEL, README, VALUES, dump_label
+from gridveil.release.files import ENTRY, LABEL, README, VALUES, dump_label
 from gridveil.release.label import GridFacts, Label, WindowFacts
 from gridveil.release.netcdf import write_netcdf
 from gridveil.release.readme import readme
+from gridveil.release.sums import write_sums
 
 
-def write_release(path: Path, *, grid: Grid, window: Window, estimate: Estimate, label: Label) -> None:
-    """Write a release to a new folder at `path`.
+def write_release(
+    path: Path, *, grid: Grid, window: Window, estimate: Estimate, label: Label, entry: str | None = None
+) -> dict[str, str]:
+    """Write a release to a new folder at `path`, and return the SHA-256 of its files.
 
     It is written aside and renamed when every byte is on disk. On a failure nothing is left. The same arguments
-    give the same bytes, and nothing is written that is not in them.
+    give the same bytes, and nothing is written that is not in them. `entry` is the text of the ledger's entry whose
+    hash the label has.
     """
     if label.grid != GridFacts.of(grid) or label.window != WindowFacts.of(window):
         msg = "the label describes another grid or window than those of the release"
+        raise UsageError(msg)
+    stated = None if label.ledger_entry is None else label.ledger_entry.hash
+    if stated != (None if entry is None else sha256(entry.encode()).hexdigest()):
+        msg = "the label names another entry of a ledger than that of the release"
         raise UsageError(msg)
     with new_folder(path) as aside:
         write_netcdf(aside / VALUES, grid=grid, window=window, estimate=estimate, label=label)
         (aside / LABEL).write_text(dump_label(label), encoding="utf-8")
         truth, negative = isinstance(estimate.errors, Posterior), bool((estimate.values < 0).any())
         (aside / README).write_text(readme(label, about_the_truth=truth, negative=negative), encoding="utf-8")
+        if entry is not None:
+            (aside / ENTRY).write_bytes(entry.encode())
+        digests = write_sums(aside)
         aside.chmod(0o755)
+    return digests

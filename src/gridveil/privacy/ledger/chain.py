@@ -1,0 +1,113 @@
+"""A population's chain of entries as a store keeps it, and everything that can be wrong with it."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from gridveil.errors import GridveilError, InputError
+from gridveil.privacy.ledger.entry import NO_HASH, Entry, decimal
+from gridveil.privacy.ledger.population import Population
+from gridveil.privacy.ledger.tally import Tally
+
+
+@dataclass(frozen=True)
+class Line:
+    """One entry as a store keeps it, not yet believed."""
+
+    number: int
+    hash: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Chain:
+    """What a store keeps of one population, at one moment."""
+
+    population: str
+    lines: Sequence[Line]
+    head: tuple[int, str] | None
+    """Number and hash of the last entry, kept apart: a chain that was cut at its end does not fit it."""
+
+    def faults(self) -> list[str]:
+        """Return what is wrong, in plain words; nothing if the chain is sound.
+
+        Guarantee: if there are no faults then the chain begins with a population, every entry is as it was hashed and
+        follows the one before, releases refer to debits, and after each debit the population was within its cap.
+        Who can write to the store can also write a sound chain that was never made, or put back an older one: that
+        shows in comparison with an earlier export only (`Ledger.check_against`).
+        """
+        if not self.lines:
+            return [f"population {self.population}: all its entries are gone; the ledger's list of heads still has it"]
+        faults = list(self._broken())
+        faults = faults or list(_disorder(self.population, self.entries()))
+        return faults or list(_overspending(self.entries()))
+
+    def entries(self) -> list[Entry]:
+        """Return the entries; whether they make a sound chain is for `faults` to say."""
+        return [Entry.from_text(line.text) for line in self.lines]
+
+    def _broken(self) -> Iterator[str]:
+        """Tell of texts, hashes, numbers and links."""
+        previous = NO_HASH
+        for number, line in enumerate(self.lines):
+            at = f"population {self.population}, entry {line.number}"
+            if line.number != number:
+                yield f"{at}: entry {number} is expected here; entries are missing, repeated or out of order"
+                return
+            if hashlib.sha256(line.text.encode(errors="surrogatepass")).hexdigest() != line.hash:
+                yield f"{at}: its text was changed, or its hash: they do not belong together"
+            try:
+                entry = Entry.from_text(line.text)
+            except InputError as error:
+                yield f"{at}: {error}"
+            else:
+                if (entry.population, entry.number) != (self.population, number):
+                    yield f"{at}: it was written as entry {entry.number} of population {entry.population}"
+                if entry.previous != previous:
+                    yield f"{at}: it does not follow the entry before, which was changed or exchanged"
+            previous = line.hash
+        if self.head != (len(self.lines) - 1, previous):
+            told = "no last entry" if self.head is None else f"entry {self.head[0]} as its last"
+            yield (
+                f"population {self.population}, entry {len(self.lines) - 1}: the ledger's list of heads has {told}, "
+                "and not this one; entries were cut off at the end, or added past the ledger"
+            )
+
+
+def _disorder(name: str, entries: Sequence[Entry]) -> Iterator[str]:
+    """Tell of kinds that are out of place."""
+    if entries[0].kind != "population":
+        yield f"population {name}, entry 0: a chain begins with its population, not with a {entries[0].kind}"
+        return
+    try:
+        Population.from_entry(entries[0])
+    except GridveilError as error:
+        yield f"population {name}, entry 0: {error}"
+    open_debits: set[str] = set()
+    for entry in entries[1:]:
+        if entry.kind == "population":
+            yield f"population {name}, entry {entry.number}: a chain has one population, its first entry"
+        elif entry.kind == "debit":
+            open_debits.add(entry.hash)
+        elif entry.body["debit"] in open_debits:
+            open_debits.remove(entry.body["debit"])
+        else:
+            yield (
+                f"population {name}, entry {entry.number}: the release refers to no debit before it, or to one that "
+                "has its release"
+            )
+
+
+def _overspending(entries: Sequence[Entry]) -> Iterator[str]:
+    """Tell of debits that took the population over its cap."""
+    tally = Tally(Population.from_entry(entries[0]))
+    for entry in entries:
+        if entry.kind == "debit":
+            standing = tally.add(entry)
+            if standing.worst > standing.cap:
+                yield (
+                    f"population {entry.population}, entry {entry.number}: this debit takes it to epsilon "
+                    f"{decimal(standing.worst)}, over the cap of {decimal(standing.cap)}"
+                )

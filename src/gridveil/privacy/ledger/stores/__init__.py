@@ -1,0 +1,1 @@
+"""Where a ledger's entries are kept: one file, or a database server."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import nullcontext
 from dataclasses import asdict, dataclass
 from datetime import UTC, date, datetime
 from importlib.metadata import version
@@ -10,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from gridveil.cube import Grid, Window
+from gridveil.debit import Spending
 from gridveil.errors import BudgetError, UsageError
 from gridveil.estimate import Estimate, Posterior
 from gridveil.ingest.ingest import axes, ingest
@@ -19,11 +21,13 @@ from gridveil.mechanisms.base import Mechanism, Progress, silent
 from gridveil.mechanisms.bounded import FACTOR, release_with_private_bound
 from gridveil.mechanisms.mosaic.public_shape import read_shape
 from gridveil.mechanisms.registry import make, train_steps
+from gridveil.operator_record import check_record, inputs, write_record
 from gridveil.privacy.bound import Bound
 from gridveil.privacy.budget import ACKNOWLEDGE_ABOVE, PureDP
 from gridveil.privacy.kernel import Kernel, Record
 from gridveil.privacy.noise import Noise
 from gridveil.release import wording
+from gridveil.release.debit_facts import DebitFacts, StatedBound
 from gridveil.release.label import (
     BoundFacts,
     GridFacts,
@@ -34,6 +38,7 @@ from gridveil.release.label import (
     WindowFacts,
     WindowName,
 )
+from gridveil.release.ledger_facts import LedgerFacts, in_words
 from gridveil.release.write import write_release
 from gridveil.spec import HOW_TO_CHOOSE, LATITUDE, LONGITUDE, NO_CRS, STEP_BY_DEFAULT, WH_PER_KWH, Spec, make_spec
 
@@ -48,6 +53,8 @@ class Published:
     path: Path
     label: Label
     report: Report
+    warnings: tuple[str, ...] = ()
+    """What failed when the release was there already, and takes nothing from it."""
 
 
 @dataclass(frozen=True)
@@ -70,6 +77,37 @@ class Plan:
         before = train_steps(mechanism)
         first = window.before(before).start if before else window.start
         return cls(spec, spec.to_grid(), window, Window(first, window.step, before + window.steps), mechanism)
+
+    @property
+    def training_window(self) -> Window | None:
+        """The steps before the published ones that the mechanism learns from, if any."""
+        before = train_steps(self.mechanism)
+        return self.window.before(before) if before else None
+
+    def reads(self) -> dict[str, Window]:
+        """Return what is read, by the names that a debit and the label give it."""
+        training = self.training_window
+        return {"published": self.window, **({"training": training} if training else {})}
+
+    def debit_facts(self) -> DebitFacts:
+        """Return the public settings that a ledger's entry holds."""
+        spec, bound = self.spec, self.spec.to_bound()
+        return DebitFacts(
+            title=spec.title,
+            publisher=spec.publisher,
+            choices=spec.choices,
+            gridveil_version=version("gridveil"),
+            mechanism=spec.mechanism,
+            parameters=asdict(self.mechanism),  # type: ignore[call-overload]  # mechanisms are dataclasses
+            grid=GridFacts.of(self.grid),
+            window=WindowFacts.of(self.window),
+            training_window=WindowFacts.of(self.training_window) if self.training_window else None,
+            bound=StatedBound(
+                step_kwh=bound.step / WH_PER_KWH,
+                window_kwh=None if spec.private_bound else bound.window / WH_PER_KWH,
+                origin=spec.bound_origin,
+            ),
+        )
 
     def in_degrees_of_nothing(self) -> bool:
         """Whether places are in columns called longitude and latitude, but no coordinate system was stated.
@@ -97,31 +135,83 @@ def _profile(spec: Spec) -> dict[str, Any]:
 def publish(*, progress: Progress = silent, **settings: Any) -> Published:  # noqa: ANN401  # see Spec
     """Publish a release; the settings are those of `Spec`, tables may be given as paths.
 
-    Everything that is public is checked before a row is read, and nothing is at `out` unless all went well.
+    Everything that is public is checked before a row is read, and nothing is at `out` unless all went well. State a
+    `ledger` (and a `population`, if it has several), which is debited before anything is measured, or `no_ledger=True`.
     """
     return run(make_spec(settings), progress=progress)
 
 
-def run(spec: Spec, *, progress: Progress = silent, noise: Noise | None = None, today: date | None = None) -> Published:
-    """Publish what a spec says. `noise` and `today` are for tests: other noise marks the release as not private."""
+def run(
+    spec: Spec,
+    *,
+    progress: Progress = silent,
+    noise: Noise | None = None,
+    today: date | None = None,
+    record: Path | None = None,
+) -> Published:
+    """Publish what a spec says.
+
+    record: a new file for the operator alone, with exact digests and counts of what was read.
+    noise, today: for tests. Other noise marks the release as not private, and needs no ledger: none would debit it.
+    """
     spec.need(*HOW_TO_CHOOSE)
-    plan, bound, budget, out = Plan.of(spec), spec.to_bound(), allowed_budget(spec), Path(spec.out or "")
+    plan, budget, out = Plan.of(spec), allowed_budget(spec), Path(spec.out or "")
     check_out(out)
+    if record is not None:
+        check_record(record, out)
+    if noise is None:
+        spec.check_ledger()
+    spending = _spending(plan, budget)
     if plan.in_degrees_of_nothing():
         raise UsageError(NO_CRS)
     progress("read the tables", 0.0)
+    files = [] if record is None else inputs(*spec.tables())
     source, report = plan.ingest()
     progress("read the tables", 1.0)
-    kernel = Kernel(source, plan.window, budget=budget, bound=bound, noise=noise)
-    if spec.private_bound:
+    kernel = Kernel(
+        source,
+        plan.window,
+        budget=budget,
+        bound=spec.to_bound(),
+        noise=noise,
+        permit=spending.permit if spending else None,
+    )
+    with spending.until_released() if spending else nullcontext():
+        label, digests = _release(plan, kernel, spending, out, today or datetime.now(UTC).date(), progress)
+    entry = label.ledger_entry.hash if label.ledger_entry else None
+    warnings = [
+        spending.record(digests) if spending else None,
+        write_record(record, files=files, report=report, release=out, entry=entry) if record else None,
+    ]
+    return Published(out, label, report, tuple(filter(None, warnings)))
+
+
+def _spending(plan: Plan, budget: PureDP) -> Spending | None:
+    """Return the way to the ledger, if there is one: a debit that it has no room for is refused here."""
+    spec = plan.spec
+    if spec.ledger is None:
+        return None
+    return Spending(spec.ledger, spec.population, budget.epsilon, plan.reads(), plan.debit_facts())
+
+
+def _release(
+    plan: Plan, kernel: Kernel, spending: Spending | None, out: Path, today: date, progress: Progress
+) -> tuple[Label, dict[str, str]]:
+    """Measure, and write the release. Return its label, and the digests of its files."""
+    if plan.spec.private_bound:
         estimate = release_with_private_bound(kernel, plan.mechanism, progress)
     else:
         estimate = plan.mechanism.release(kernel.face(), progress)
-    label = make_label(plan, kernel, estimate, today or datetime.now(UTC).date())
+    debit, entry = spending.entry() if spending else (None, None)
+    label = make_label(plan, kernel, estimate, today, debit)
     progress("write the release", 0.0)
-    write_release(out, grid=plan.grid, window=plan.window, estimate=estimate, label=label)
+    try:
+        digests = write_release(out, grid=plan.grid, window=plan.window, estimate=estimate, label=label, entry=entry)
+    except OSError as error:
+        msg = f"{out}: the release could not be written ({error.strerror or error}), and nothing is there"
+        raise UsageError(msg) from error
     progress("write the release", 1.0)
-    return Published(out, label, report)
+    return label, digests
 
 
 def check_out(out: Path) -> None:
@@ -151,10 +241,9 @@ def allowed_budget(spec: Spec) -> PureDP:
     return budget
 
 
-def make_label(plan: Plan, kernel: Kernel, estimate: Estimate, today: date) -> Label:
-    """Return the privacy statement: public settings, and what the kernel recorded."""
-    spec = plan.spec
-    training = plan.window.before(train_steps(plan.mechanism)) if train_steps(plan.mechanism) else None
+def make_label(plan: Plan, kernel: Kernel, estimate: Estimate, today: date, debit: LedgerFacts | None = None) -> Label:
+    """Return the privacy statement: public settings, what the kernel recorded, and the ledger's debit."""
+    spec, training = plan.spec, plan.training_window
     correction = estimate.details.get(FACTOR)
     about_the_truth = isinstance(estimate.errors, Posterior)
     return Label(
@@ -178,7 +267,11 @@ def make_label(plan: Plan, kernel: Kernel, estimate: Estimate, today: date) -> L
         window=WindowFacts.of(plan.window),
         training_window=WindowFacts.of(training) if training else None,
         choices=spec.choices,
-        not_covered=wording.not_covered(corrected=correction is not None, about_the_truth=about_the_truth),
+        ledger=in_words(debit) if debit else wording.NO_LEDGER,
+        ledger_entry=debit,
+        not_covered=wording.not_covered(
+            corrected=correction is not None, about_the_truth=about_the_truth, ledger=debit is not None
+        ),
     )
 
 
@@ -248,5 +341,4 @@ def _origin(spec: Spec, histogram: float, *, stated: bool) -> str:
 def _which(plan: Plan, window: Window) -> WindowName:
     if window == plan.window:
         return "published"
-    before = train_steps(plan.mechanism)
-    return "training" if before and window == plan.window.before(before) else "other"
+    return "training" if window == plan.training_window else "other"

@@ -16,18 +16,23 @@ from gridveil.cli import (
     demo,
     export,
     info,
+    ledger,
     mechanisms,
     plan,
     publish,
     query,
     report,
     serve,
+    verify,
 )
 from gridveil.errors import GridveilError
 
 INTERRUPTED = 130
 AFTER = {
-    "publish": "; a release is there whole or not at all",
+    "publish": (
+        "; a release is there whole or not at all, and if its epsilon was debited already that stays spent: "
+        "see gridveil ledger show"
+    ),
     "convert": "; the new folder is there whole or not at all",
     "export": "; a file is there whole or not at all",
     "report": "; the page is there whole or not at all",
@@ -42,9 +47,10 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-for command in (demo, convert, check, plan, publish, query, serve, info, export, report, compare, mechanisms):
+for command in (demo, convert, check, plan, publish, verify, query, serve, info, export, report, compare, mechanisms):
     app.command(command.__name__.rpartition(".")[2])(command.run)
 app.add_typer(bench.app, name="bench")
+app.add_typer(ledger.app, name="ledger")
 
 
 def _version(asked: bool) -> None:
@@ -69,7 +75,7 @@ def main() -> None:
     try:
         app()
     except GridveilError as error:
-        _tell(str(error))
+        _tell("\n".join([str(error), *getattr(error, "__notes__", [])]))
         sys.exit(error.exit_code)
     except SystemExit as stopped:
         if stopped.code == INTERRUPTED:

@@ -74,6 +74,10 @@ NoLedger = Annotated[
     typer.Option("--no-ledger", help="Publish though nobody keeps count; the label says so", rich_help_panel=PRIVACY),
 ]
 Out = Annotated[Path | None, typer.Option(help="The release: a new folder")]
+OperatorRecord = Annotated[
+    Path | None,
+    typer.Option(help="A new file for the operator only: digests and counts of what was read, never to be published"),
+]
 
 _OF_READINGS = ("timezone", "timestamps", "unit", "interval")
 

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from gridveil.cli import options as o
 
+NO_LEDGER = (
+    "WARNING: no ledger. Nobody adds up what releases about these households cost together, and the label says so."
+)
+
 
 def run(
     source: o.Source = None,
@@ -31,24 +35,35 @@ def run(
     publisher: o.Publisher = None,
     bound_origin: o.BoundOrigin = None,
     choices: o.Choices = None,
+    ledger: o.Ledger = None,
+    population: o.Population = None,
+    no_ledger: o.NoLedger = False,
     out: o.Out = None,
+    operator_record: o.OperatorRecord = None,
 ) -> None:
     """Publish a release from a spec, or from the same as flags (flags override the spec).
 
+    Epsilon is debited to the ledger before anything is measured, and stays spent whatever happens then.
     Standard output says only what is public. What was dropped goes to standard error, for the operator.
     """
-    flags = {name: value for name, value in locals().items() if name not in ("source", "parameters")}
+    flags = {name: value for name, value in locals().items() if name not in ("source", "parameters", "operator_record")}
     from gridveil.cli import show
+    from gridveil.debit import debited
+    from gridveil.privacy.budget import PureDP
     from gridveil.publication import run as publish
     from gridveil.release.label import bounds_in_words, warnings
 
     spec = o.spec_from(source, parameters, flags)
+    if spec.no_ledger:
+        show.operator.print(NO_LEDGER, style="bold red")
     with show.bars() as tell:
-        published = publish(spec, progress=tell)
-    privacy = published.label.privacy
+        published = publish(spec, progress=tell, record=operator_record)
+    privacy, entry = published.label.privacy, published.label.ledger_entry
     show.out.print(f"Published {published.path}")
     show.out.print(f"Spent epsilon {privacy.epsilon_accounted:.9g} of {privacy.epsilon:g}.")
     for sentence in (*bounds_in_words(published.label), *warnings(published.label)):
+        show.out.print(sentence)
+    for sentence in debited(entry, PureDP(str(spec.epsilon)).epsilon) if entry else ():
         show.out.print(sentence)
     show.out.print(
         f"Epsilon {privacy.epsilon:g} is spent now, and publishing the same households again adds to it: "
@@ -57,5 +72,7 @@ def run(
     show.out.print(f"Next: {show.command('serve', published.path, '--open')}")
     show.out.print(f"      {show.command('query', published.path)}")
     show.out.print(f"      {show.command('report', published.path, '-o', 'report.html')}")
+    for warning in published.warnings:
+        show.operator.print(warning, style="bold red")
     show.operator.print("\nFor the operator only (exact counts of private data):")
     show.report(published.report, show.operator)

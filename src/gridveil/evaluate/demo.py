@@ -54,6 +54,7 @@ def publish_town(readings: Path, households: Path, mechanism: str, out: Path, pr
         title=f"Invented town, {mechanism}",
         publisher="gridveil demo",
         choices="the demo's, before the town was made",
+        no_ledger=True,  # nobody lives in an invented town
         out=out,
         progress=progress,
     )

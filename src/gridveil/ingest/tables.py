@@ -41,7 +41,7 @@ def reading(path: str) -> Iterator[None]:
 def open_table(con: Backend, name: str, at: ReadingsTable | HouseholdsTable) -> ibis.Table:
     """Return the publisher's table, without reading its rows. `name` is what the engine calls it."""
     with reading(at.path):
-        files = _files(at.path)
+        files = files_of(at.path)
         kinds = {_kind(file) for file in files}
         if kinds == {"parquet"}:
             return open_parquet(con, name, files)
@@ -57,7 +57,8 @@ def _kind(file: str) -> str | None:
     return next((kind for kind, endings in ENDINGS.items() if file.lower().endswith(endings)), None)
 
 
-def _files(path: str) -> list[str]:
+def files_of(path: str) -> list[str]:
+    """Return the files of a path or pattern."""
     files = [path] if Path(path).exists() else sorted(glob.glob(path, recursive=True))  # noqa: PTH207  # absolute ones
     if not files:
         msg = f"{path}: there is no such file"

@@ -85,8 +85,8 @@ class MechanismFacts(FactsModel):
     """How the values were made. `details` are those of the mechanism's `Estimate`."""
 
     name: Text
-    parameters: Facts = {}
-    details: Facts = {}
+    parameters: Facts = Field(default_factory=dict)
+    details: Facts = Field(default_factory=dict)
 
 
 class MeasurementFacts(FactsModel):
@@ -128,7 +128,7 @@ class Label(FactsModel):
     choices: Text = "not stated"
     ledger: Text = wording.NO_LEDGER
     ledger_entry: LedgerFacts | None = Field(None, description="the debit of this release, if a ledger has it")
-    not_covered: list[Text] = list(wording.NOT_COVERED)
+    not_covered: list[Text] = Field(default_factory=lambda: list(wording.NOT_COVERED))
 
     @property
     def heading(self) -> str:

@@ -1,0 +1,99 @@
+"""What a publication debits to a ledger, and what it says of that afterwards."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from fractions import Fraction
+
+from gridveil.cube import Window
+from gridveil.errors import UsageError
+from gridveil.privacy.ledger.book import Debit, open_ledger
+from gridveil.privacy.ledger.entry import decimal
+from gridveil.privacy.ledger.population import Population, Read
+from gridveil.release.debit_facts import DebitFacts
+from gridveil.release.ledger_facts import LedgerFacts
+
+
+class Spending:
+    """One publication's way to its ledger: leave before anything is read, the debit, and the record of the release.
+
+    permit: what the kernel debits by.
+    """
+
+    def __init__(
+        self, where: str, population: str | None, epsilon: Fraction, reads: Mapping[str, Window], facts: DebitFacts
+    ) -> None:
+        """Refuse at once what the ledger has no room for. Nothing is written yet."""
+        self._ledger = open_ledger(where)
+        named = [Read.of(name, window) for name, window in reads.items()]
+        self.permit: Debit = self._ledger.permit(population, epsilon, named, facts.body())
+        self._population: Population = next(
+            known for known in self._ledger.populations() if known.name == self.permit.population
+        )
+
+    @contextmanager
+    def until_released(self) -> Iterator[None]:
+        """Add to whatever goes wrong here what became of the debit: there is no release, and it stays spent."""
+        try:
+            yield
+        except BaseException as error:
+            if note := self._what_stays():
+                error.add_note(note)
+            raise
+
+    def entry(self) -> tuple[LedgerFacts, str]:
+        """Return what the label says of the debit, and the entry's exact text."""
+        entry, standing, population = self.permit.entry, self.permit.standing, self._population
+        if entry is None or standing is None:
+            msg = "the mechanism measured nothing, so nothing was debited, and there is no release"
+            raise UsageError(msg)
+        facts = LedgerFacts(
+            hash=entry.hash,
+            population=population.name,
+            unit=population.unit,
+            window=population.window,
+            timezone=population.timezone,
+            cap=str(population.cap),
+            spent=str(standing.spent),
+            spent_in_window=str(standing.worst) if population.unit == "household-window" else None,
+        )
+        return facts, entry.text
+
+    def record(self, files: Mapping[str, str]) -> str | None:
+        """Write the digests of the finished release under its debit, and return a warning if that fails.
+
+        The release is debited, whole and in its place by then: a failure here takes nothing from it.
+        """
+        facts, _ = self.entry()
+        try:
+            self._ledger.record_release(facts.hash, files)
+        except Exception as error:  # noqa: BLE001  # whatever a store raises, the release stands
+            return (
+                f"WARNING: the release is valid and debited, but its files could not be recorded in the ledger "
+                f"({error}): `gridveil ledger show` shows the debit without a release"
+            )
+        return None
+
+    def _what_stays(self) -> str | None:
+        amount, whom = decimal(self.permit.epsilon), f"population '{self._population.name}'"
+        if self.permit.entry is not None:
+            return (
+                f"epsilon {amount} stays debited to {whom}, with no release (entry {self.permit.entry.hash[:12]}): an "
+                f"answer may have been seen. To see it: gridveil ledger show {self._ledger.where}"
+            )
+        return None
+
+
+def debited(facts: LedgerFacts, epsilon: Fraction) -> list[str]:
+    """Return what was debited, and what there is left, for whoever runs a command. All of it is public."""
+    spent, cap = Fraction(facts.spent), Fraction(facts.cap)
+    what = f"Debited epsilon {decimal(epsilon)} to population '{facts.population}' (entry {facts.hash[:12]})."
+    if facts.spent_in_window is None:
+        return [what, f"It has spent {decimal(spent)} of {decimal(cap)}, and has {decimal(cap - spent)} left."]
+    here = Fraction(facts.spent_in_window)
+    left = (
+        f"Of the {facts.window}s read, the one most used has spent {decimal(here)} of {decimal(cap)}, and has "
+        f"{decimal(cap - here)} left. Membership and location have lost {decimal(spent)} in all."
+    )
+    return [what, left]

@@ -1,0 +1,68 @@
+"""The operator's record of a publication: what was read, exactly. It never leaves the operator's house."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from gridveil.errors import UsageError
+from gridveil.folder import new_file
+from gridveil.ingest.report import Report
+from gridveil.ingest.schema import HouseholdsTable, ReadingsTable
+from gridveil.ingest.tables import files_of, reading
+
+WARNING = (
+    "For the operator only: exact digests and counts of private data tell for certain who is in it. "
+    "Never publish this file."
+)
+
+
+def check_record(record: Path, out: Path) -> None:
+    """Refuse, before anything is read or spent, a record that cannot be written, or that would be in the release."""
+    if os.path.lexists(record):
+        msg = f"{record}: already there, and never overwritten; give another --operator-record"
+        raise UsageError(msg)
+    inside, release = Path(os.path.realpath(record)), Path(os.path.realpath(out))
+    if inside.is_relative_to(release):
+        msg = f"{record}: that is inside the release, and the record is for the operator only; keep it elsewhere"
+        raise UsageError(msg)
+    folder = record.absolute().parent
+    if not folder.is_dir() or not os.access(folder, os.W_OK):
+        msg = f"{record}: its folder is not there, or not yours to write; give another --operator-record"
+        raise UsageError(msg)
+
+
+def inputs(*tables: ReadingsTable | HouseholdsTable) -> list[dict[str, Any]]:
+    """Return the files of tables with their digests, to be taken before they are read."""
+    return [{"path": str(Path(file).absolute()), "sha256": _digest(file)} for table in tables for file in files_of(table.path)]
+
+
+def write_record(
+    record: Path, *, files: list[dict[str, Any]], report: Report, release: Path, entry: str | None
+) -> str | None:
+    """Write the record to a new file that its owner alone may read, and return a warning if that fails."""
+    content = {
+        "warning": WARNING,
+        "release": str(release.absolute()),
+        "ledger_entry": entry,
+        "inputs": files,
+        "rows_of_readings": report.readings,
+        "rows_counted": report.counted,
+        "households_inside": report.households,
+        "faults": [asdict(fault) for fault in report.faults],
+    }
+    try:
+        with new_file(record) as aside:
+            aside.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
+    except (OSError, UsageError) as error:
+        return f"WARNING: the release is valid, but the operator's record could not be written ({error})"
+    return None
+
+
+def _digest(file: str) -> str:
+    with reading(file), Path(file).open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()

@@ -1,0 +1,158 @@
+"""Whether a release is what it says it is: label, digests, values, README, and the ledger's entry."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib.metadata import version
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from gridveil.errors import GridveilError, InputError
+from gridveil.release.distrust import read_regular
+from gridveil.release.files import ENTRY, LABEL, README, SUMS, VALUES, load_label
+from gridveil.release.label import Label
+from gridveil.release.open import Release
+from gridveil.release.read import read_content
+from gridveil.release.readme import readme
+from gridveil.release.sums import SUMMED, digest, read_sums
+from gridveil.release.verify_cube import check_cube
+from gridveil.release.verify_entry import check_entry, check_ledger
+
+if TYPE_CHECKING:
+    from gridveil.privacy.ledger.book import Ledger
+
+LARGEST_README = 2**17
+WITH_SUMS = 3  # the first version of labels whose releases have digests and, perhaps, an entry
+MOST_NAMED = 5
+
+NOT_SHOWN = (
+    "What this does not show: that the noise was drawn honestly, that the readings were true, or that the publisher "
+    "keeps only one ledger about these households."
+)
+
+Verdict = Literal["ok", "FAULT", "not checked"]
+
+
+@dataclass(frozen=True)
+class Check:
+    """One thing that was looked at, and what it means."""
+
+    what: str
+    verdict: Verdict
+    told: str
+
+
+class NotCheckedError(Exception):
+    """There is nothing to look at, and that is no fault."""
+
+
+def verify(folder: Path, ledger: Ledger | None = None) -> list[Check]:
+    """Look at a release that may be anybody's, within limits of time and memory. Only "FAULT" is a fault."""
+    label, found = _label(folder)
+    digests: dict[str, str] = {}
+
+    def sums() -> str:
+        digests.update(_digests(folder))
+        return _check_sums(folder, digests, label)
+
+    def needs_label(question: Callable[[Label], str]) -> Callable[[], str]:
+        def asked() -> str:
+            if label is None:
+                msg = f"there is no {LABEL} to compare it with"
+                raise NotCheckedError(msg)
+            return question(label)
+
+        return asked
+
+    checks = [
+        found,
+        _look(SUMS, sums),
+        _look(VALUES, needs_label(lambda known: check_cube(_release(folder, known), known))),
+        _look(README, needs_label(lambda known: _check_readme(folder, known))),
+        _look(ENTRY, needs_label(lambda known: _check_entry(folder, known))),
+    ]
+    if ledger is not None:
+        checks.append(_look("ledger", needs_label(lambda known: check_ledger(ledger, known, digests))))
+    return checks
+
+
+def _look(what: str, question: Callable[[], str]) -> Check:
+    try:
+        return Check(what, "ok", question())
+    except NotCheckedError as why:
+        return Check(what, "not checked", str(why))
+    except (GridveilError, OSError, ValueError) as fault:
+        return Check(what, "FAULT", str(fault))
+
+
+def _label(folder: Path) -> tuple[Label | None, Check]:
+    try:
+        label = load_label(folder / LABEL)
+    except InputError as fault:
+        return None, Check(LABEL, "FAULT", str(fault))
+    told = "it can be read, and its figures follow from each other"
+    return label, Check(
+        LABEL, "ok", told if label.private else f"{told}; NOT PRIVATE, as it says: made with test noise"
+    )
+
+
+def _release(folder: Path, label: Label) -> Release:
+    return Release(label, read_content(folder / VALUES, label))
+
+
+def _digests(folder: Path) -> dict[str, str]:
+    digests = {}
+    for name in filter(lambda name: (folder / name).exists(), SUMMED):
+        try:
+            digests[name] = digest(folder / name)
+        except ValueError as error:
+            msg = f"{name}: {error}"
+            raise ValueError(msg) from error
+    return digests
+
+
+def _check_sums(folder: Path, digests: dict[str, str], label: Label | None) -> str:
+    if not (folder / SUMS).exists() and label is not None and label.schema_version < WITH_SUMS:
+        msg = f"releases of label version {label.schema_version} have none"
+        raise NotCheckedError(msg)
+    listed = read_sums(folder / SUMS)
+    missing = sorted(listed.keys() - digests.keys())
+    changed = sorted(name for name in listed.keys() & digests.keys() if listed[name] != digests[name])
+    unlisted = sorted(({VALUES, LABEL, README} | digests.keys()) - listed.keys())
+    if missing or changed or unlisted:
+        words = {"missing": missing, "changed": changed, "not listed": unlisted}
+        raise ValueError("; ".join(f"{word}: {', '.join(names)}" for word, names in words.items() if names))
+    others = _others(folder)
+    return f"all {len(listed)} files are as they were written" + (
+        f" (no part of the release: {others})" if others else ""
+    )
+
+
+def _others(folder: Path) -> str:
+    """Name what else is in the folder, as letters that no terminal obeys."""
+    ours = {*SUMMED, SUMS}
+    others = [ascii(path.name) for path in islice(folder.iterdir(), 1000) if path.name not in ours]
+    return ", ".join(sorted(others)[:MOST_NAMED]) + (" and more" if len(others) > MOST_NAMED else "")
+
+
+def _check_readme(folder: Path, label: Label) -> str:
+    text = read_regular(folder / README, LARGEST_README)
+    if label.gridveil_version != version("gridveil"):
+        msg = (
+            f"gridveil {label.gridveil_version} wrote it, in words that this one, {version('gridveil')}, need not have"
+        )
+        raise NotCheckedError(msg)
+    truth = _release(folder, label).about_the_truth
+    if not any(text == readme(label, about_the_truth=truth, negative=some).encode() for some in (True, False)):
+        msg = f"it does not say what follows from {LABEL}"
+        raise ValueError(msg)
+    return f"it says what follows from {LABEL}"
+
+
+def _check_entry(folder: Path, label: Label) -> str:
+    if label.ledger_entry is None and not (folder / ENTRY).exists():
+        msg = "the label says that no ledger kept count"
+        raise NotCheckedError(msg)
+    return check_entry(folder / ENTRY, label)

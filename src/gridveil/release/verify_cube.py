@@ -1,0 +1,77 @@
+"""Whether `consumption.nc` holds together: its values are numbers, and its prefix sums are theirs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from itertools import product
+from time import monotonic
+
+import h5py
+import numpy as np
+
+from gridveil.release.files import VALUES, Stored
+from gridveil.release.label import Label
+from gridveil.release.open import Release
+from gridveil.release.read import reading
+
+BLOCK_CELLS = 2**21
+WIDEST = 512  # cells of a block across, and up
+SECONDS = 60.0
+ROUNDING = 1e-9  # of the largest sum; float64 adds up millions of values to better than that
+
+
+def check_cube(release: Release, label: Label) -> str:
+    """Return how much was compared, or raise with what does not fit. Memory and time have limits, whoever wrote it."""
+    with reading(release.path), h5py.File(release.path, "r") as file:
+        _check_attributes(file, label)
+        values, errors, prefix = file["consumption"], file["consumption_se"], file["gridveil/prefix_sums"]
+        if errors.shape != values.shape or errors.dtype != values.dtype or errors.external or errors.is_virtual:
+            msg = "consumption_se is stored in a way that no release is"
+            raise ValueError(msg)
+        share = _compare(values, errors, prefix)
+    return "values and prefix sums agree" + ("" if share == 1 else f", as far as compared: {math.floor(100 * share)} %")
+
+
+def _check_attributes(file: Stored, label: Label) -> None:
+    expected = {"title": label.heading, "institution": label.publisher, "epsilon": label.privacy.epsilon}
+    for name, value in expected.items():
+        if file.attrs.get(name) != value:
+            msg = f"its {name} is not that of label.yaml: they are not of one release"
+            raise ValueError(msg)
+
+
+def _compare(values: Stored, errors: Stored, prefix: Stored) -> float:
+    """Compare block by block, and return the share that was compared before time was up."""
+    begun, done, largest = monotonic(), 0, 0.0
+    for block in _blocks(values.shape):
+        if monotonic() - begun > SECONDS:
+            break
+        edges = tuple(slice(part.start, part.stop + 1) for part in block)
+        stored, bars, sums = values[block].astype(np.float64), errors[block], prefix[edges]
+        if not (np.isfinite(stored).all() and np.isfinite(bars).all() and np.isfinite(sums).all()):
+            msg = "it has numbers that are not finite"
+            raise ValueError(msg)
+        if (bars < 0).any():
+            msg = "it has standard errors below zero"
+            raise ValueError(msg)
+        if any(part.start == 0 and sums.take(0, axis=axis).any() for axis, part in enumerate(block)):
+            msg = "its prefix sums do not begin with zeros"
+            raise ValueError(msg)
+        largest = max(largest, float(np.abs(sums).max()), float(np.abs(stored).sum()))
+        apart = np.diff(np.diff(np.diff(sums, axis=0), axis=1), axis=2) - stored
+        if np.abs(apart).max() > ROUNDING * largest:
+            msg = f"its prefix sums are not those of its values: answers to queries would not be what {VALUES} says"
+            raise ValueError(msg)
+        done += stored.size
+    return float(done / math.prod(values.shape))
+
+
+def _blocks(shape: tuple[int, ...]) -> Iterator[tuple[slice, ...]]:
+    """Cut a cube (time, y, x) into blocks, each small enough to be held."""
+    up, across = (min(size, WIDEST) for size in shape[1:])
+    sizes = (max(1, BLOCK_CELLS // (up * across)), up, across)
+    starts = (range(0, length, size) for length, size in zip(shape, sizes, strict=True))
+    for corner in product(*starts):
+        parts = zip(corner, sizes, shape, strict=True)
+        yield tuple(slice(start, min(start + size, length)) for start, size, length in parts)

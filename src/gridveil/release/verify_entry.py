@@ -1,0 +1,110 @@
+"""Whether a release and a ledger tell the same: the entry in its folder, and the ledger itself."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+from hashlib import sha256
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gridveil.privacy.ledger.entry import Entry
+from gridveil.privacy.ledger.population import Read
+from gridveil.release.debit_facts import differing
+from gridveil.release.distrust import read_regular
+from gridveil.release.files import LABEL
+from gridveil.release.label import Label
+from gridveil.release.ledger_facts import in_words
+
+if TYPE_CHECKING:
+    from gridveil.privacy.ledger.book import Ledger
+
+LARGEST_ENTRY = 2**22
+
+
+def check_entry(path: Path, label: Label) -> str:
+    """Return what was compared of an entry's file and its label, or raise with what differs."""
+    stated = label.ledger_entry
+    if stated is None:
+        msg = f"it is there, though {LABEL} says that there is no ledger"
+        raise ValueError(msg)
+    raw = read_regular(path, LARGEST_ENTRY)
+    if len(raw) > LARGEST_ENTRY or sha256(raw).hexdigest() != stated.hash:
+        msg = f"it is not the entry {stated.hash[:12]} of {LABEL}: its digest is another"
+        raise ValueError(msg)
+    entry = Entry.from_text(raw.decode("ascii"))
+    if entry.kind != "debit":
+        msg = f"it is a {entry.kind}, not a debit"
+        raise ValueError(msg)
+    windows = {"published": label.window, **({"training": label.training_window} if label.training_window else {})}
+    reads = [Read.of(name, window.window()).body() for name, window in windows.items()]
+    apart = [
+        *(["population"] if entry.population != stated.population else []),
+        *(["epsilon"] if float(Fraction(entry.body["epsilon"])) != label.privacy.epsilon else []),
+        *(["reads"] if entry.body["reads"] != reads else []),
+        *differing(entry.body["spec"], label),
+        *(["the sentence on the ledger"] if _same_words(label) and label.ledger != in_words(stated) else []),
+    ]
+    if apart:
+        msg = f"the entry and {LABEL} differ in: {', '.join(apart)}"
+        raise ValueError(msg)
+    return f"it has the hash, epsilon, windows and settings of {LABEL}"
+
+
+def _same_words(label: Label) -> bool:
+    """Whether this gridveil wrote the label: other versions need not have the same words."""
+    return label.gridveil_version == version("gridveil")
+
+
+def check_ledger(ledger: Ledger, label: Label, digests: Mapping[str, str]) -> str:
+    """Return what was found in a ledger, or raise with what is wrong there or not there at all."""
+    stated = label.ledger_entry
+    if stated is None:
+        msg = f"{LABEL} names no entry of a ledger: nothing was debited for this release"
+        raise ValueError(msg)
+    faults = ledger.verify()
+    if faults:
+        msg = f"the ledger itself is not sound ({faults[0]}): `gridveil ledger verify` tells more"
+        raise ValueError(msg)
+    entries = ledger.entries(stated.population)
+    debit = next((entry for entry in entries if entry.hash == stated.hash and entry.kind == "debit"), None)
+    if debit is None:
+        msg = f"it has no entry {stated.hash[:12]} for population '{stated.population}'"
+        raise ValueError(msg)
+    _check_standing(entries[: debit.number + 1], label)
+    recorded = [entry for entry in entries if entry.kind == "release" and entry.body["debit"] == debit.hash]
+    if not recorded:
+        msg = (
+            "it has the debit, but no record of these files: they are not what was published, or publishing was "
+            "interrupted right after they were written"
+        )
+        raise ValueError(msg)
+    if recorded[0].body["files"] != dict(digests):
+        msg = "it recorded other files under this entry: these are not what was published"
+        raise ValueError(msg)
+    return (
+        f"entry {debit.number} of population '{stated.population}' debits this release, and recorded these very files"
+    )
+
+
+def _check_standing(entries: list[Entry], label: Label) -> None:
+    """Refuse a label that says something else of what was spent than the chain up to its debit does."""
+    from gridveil.privacy.ledger.tally import Tally
+
+    first, *later, debit = entries
+    tally = Tally.of([first, *later])
+    standing, population, stated = tally.add(debit), tally.population, label.ledger_entry
+    in_window = str(standing.worst) if population.unit == "household-window" else None
+    facts = {
+        "unit": population.unit,
+        "window": population.window,
+        "timezone": population.timezone,
+        "cap": str(population.cap),
+        "spent": str(standing.spent),
+        "spent_in_window": in_window,
+    }
+    apart = [name for name, value in facts.items() if getattr(stated, name) != value]
+    if apart:
+        msg = f"it says otherwise than {LABEL} of: {', '.join(apart)}"
+        raise ValueError(msg)

@@ -108,12 +108,15 @@ household = st.tuples(
 )
 
 
-@given(
-    households=st.lists(household, max_size=4),
-    one=household,
-    bound=bounds,
-    asked=st.lists(questions() | strategies(), min_size=1, max_size=4),
-)
+NEIGHBOURS = {
+    "households": st.lists(household, max_size=4),
+    "one": household,
+    "bound": bounds,
+    "asked": st.lists(questions() | strategies(), min_size=1, max_size=4),
+}
+
+
+@given(**NEIGHBOURS)
 def test_no_household_moves_the_answers_by_more_than_is_accounted_for(
     households: list[Any], one: Any, bound: Bound, asked: list[Any]
 ) -> None:
@@ -156,8 +159,11 @@ def test_accounted_loss_is_the_worst_over_all_households(bound: Bound, asked: li
     assert kernel.spent >= worst
 
 
+STRATEGIES = {"bound": bounds, "asked": strategies()}
+
+
 @settings(max_examples=60)
-@given(bound=bounds, asked=strategies())
+@given(**STRATEGIES)
 def test_other_questions_cost_the_worst_over_all_households(bound: Bound, asked: tuple[str, dict[str, Any]]) -> None:
     """Brute force: every integer series in every cell. Equal to what is accounted, where the proof is tight."""
     kind, options = asked

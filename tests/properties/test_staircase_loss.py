@@ -50,8 +50,11 @@ def true_worst(bound: Bound, asked: list[dict[str, Any]], measured: list[Any]) -
     return worst
 
 
+SEVERAL = {"bound": bounds, "asked": st.lists(sums(), min_size=1, max_size=3)}
+
+
 @settings(max_examples=60)
-@given(bound=bounds, asked=st.lists(sums(), min_size=1, max_size=3))
+@given(**SEVERAL)
 def test_accounted_loss_is_at_least_the_worst_over_all_households(bound: Bound, asked: list[dict[str, Any]]) -> None:
     kernel = kernel_of(source([]), bound)
     measured = [kernel.sums(**question) for question in asked]

@@ -192,6 +192,7 @@ def test_forked_processes_never_share_noise() -> None:
 
 
 def test_threads_never_share_noise() -> None:
+    """Not one draw: two of 400 agree with probability below 6e-7 (see above), but often if they share their bits."""
     with ThreadPoolExecutor(4) as pool:
         samples = list(pool.map(_draw_in_worker, range(8)))
-    assert len({tuple(sample) for sample in samples}) == 8
+    assert len({drawn for sample in samples for drawn in sample}) == 400

@@ -1,0 +1,95 @@
+"""Faults of the accounting: what a household loses is added up wrongly, or too late.
+
+Nothing here is left to chance: losses are compared exactly, on the same examples each time.
+"""
+
+import pytest
+from tests.faults.planting import check_caught, mistake, searched
+from tests.privacy import test_charging as charging
+from tests.privacy import test_kernel as kernels
+from tests.properties import test_kernel_loss as losses
+from tests.properties import test_staircase_loss as staircases
+
+from gridveil.privacy import checks
+from gridveil.privacy import kernel as kernel_module
+from gridveil.privacy.kernel import Kernel
+from gridveil.privacy.questions import strategies, strategy, sums
+from gridveil.privacy.transforms import Haar
+
+ASKED = tuple(charging.QUESTIONS)
+
+
+def test_a_forgotten_tree_level() -> None:
+    """Of a tree that is one strategy, and of one whose levels are measured one after the other."""
+    columns, account = "np.abs(matrix).sum(axis=0)", "self._accounts.get((window, bound)) or Account(window, bound)"
+    check_caught(
+        searched(losses.test_no_household_moves_the_answers_by_more_than_is_accounted_for, losses.NEIGHBOURS),
+        mistake(strategy, "column_sums", columns, columns.replace("matrix", "matrix[-1:]"), also=(strategies,)),
+        mistake(Kernel, "_charge_weights", account, "Account(window, bound)"),
+        mistake(Kernel, "_charge_weights", "account.add(marks, weight)", "pass"),
+    )
+
+
+def test_a_forgotten_level_of_the_tree_recursion() -> None:
+    check_caught(
+        searched(losses.test_other_questions_cost_the_worst_over_all_households, losses.STRATEGIES),
+        mistake(Haar, "sensitivity", "own[: len(some)] = some", "own[: len(some)] = some if nodes > 1 else 0"),
+    )
+
+
+def test_a_forgotten_fixed_charge() -> None:
+    """The histogram that a bound was chosen from, say, is not paid for once something else is."""
+    check_caught(
+        searched(losses.test_no_household_moves_the_answers_by_more_than_is_accounted_for, losses.NEIGHBOURS),
+        mistake(Kernel, "_charge", "self._fixed + fixed", "fixed"),
+        mistake(kernel_module, "_worst", "total.max() + fixed", "total.max()"),
+    )
+
+
+def test_a_staircase_charged_by_the_knapsack() -> None:
+    """Shared out by the Wh, not for every step of the staircase begun: some outcome loses more than is accounted."""
+    question, of_label = "scales, None, staircase)", "scales, (marks, np.full(count, {})), staircase)"
+    check_caught(
+        searched(staircases.test_accounted_loss_is_at_least_the_worst_over_all_households, staircases.SEVERAL),
+        *(
+            mistake(sums, "ask_staircase_sums", question, of_label.format(weight), also=(kernel_module,))
+            for weight in ("staircase.epsilon / delta", "1 / scales[0]")
+        ),
+        mistake(sums, "ask_staircase_sums", "unit_scale(most_labels,", "unit_scale(1,", also=(kernel_module,)),
+    )
+
+
+def test_noise_for_a_bound_that_is_not_the_cubes() -> None:
+    """A default where none was stated, a bound that is ignored, or the cube of another one from a cache."""
+    check_caught(
+        searched(losses.test_no_household_moves_the_answers_by_more_than_is_accounted_for, losses.NEIGHBOURS),
+        mistake(Kernel, "_answer", "self._cube(scope.window, scope.bound)", "self._cube(scope.window, self._bound)"),
+        mistake(Kernel, "_answer", "self._cube(scope.window, scope.bound)", "self._cube(scope.window, Bound(9, 99))"),
+    )
+
+
+def test_no_noise_where_there_is_nothing_to_scale_it_by() -> None:
+    check_caught(
+        lambda: kernels.test_scales_beyond_what_floats_hold_are_refused([1.0, 1.0], 1e20, sequential=False),
+        mistake(checks, "check_scales", "(scales >= SMALLEST_SCALE).all()", "True", also=(kernel_module,)),
+        by=pytest.fail.Exception,
+    )
+
+
+def test_a_budget_checked_after_answering() -> None:
+    """What is refused has been drawn by then, and what fails half-way could be asked again and again for nothing."""
+    scope, scales = "scope = question.scope", "scales = np.full(len(bins), unit_scale(1.0, epsilon))"
+    check_caught(
+        lambda: [charging.test_what_is_refused_touches_neither_source_nor_noise(kind, "source") for kind in ASKED],
+        mistake(Kernel, "_answer", scope, f"{scope}; question.exact(self._cube(scope.window, scope.bound))"),
+        mistake(Kernel, "household_totals", scales, f"{scales}; self._source.count_totals(window, 1, bins)"),
+        by=InterruptedError,
+    )
+
+
+def test_a_ledger_debited_after_answering() -> None:
+    check_caught(
+        lambda: [charging.test_the_ledger_is_debited_once_and_before_the_source_is_asked(kind) for kind in ASKED],
+        mistake(Kernel, "_charge", "self._debit(window)", "pass"),
+        mistake(Kernel, "_charge_weights", "self._debit(window)", "pass"),
+    )

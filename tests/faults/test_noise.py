@@ -1,0 +1,129 @@
+"""Faults of the sampler: too little noise, noise that is shared, repeated, or finer than whole numbers.
+
+False alarms: guards that test a distribution object to good code with probability 1e-6 for each of their tests (see
+tests/statistics); fewer than 20 are run here, so that this file fails by chance with probability below 2e-5.
+"""
+
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests import test_architecture as architecture
+from tests.faults.planting import check_caught, mistake, planted
+from tests.statistics import test_noise as sampler
+from tests.statistics import test_staircase as staircases
+from tests.statistics.precision import ruled_out
+
+from gridveil.audit.bound import lower_bound
+from gridveil.privacy import noise as noise_module
+from gridveil.privacy.noise import ExactNoise
+from gridveil.privacy.staircase import Staircase
+
+DRAW = "_measurement(float(scale))(values[of_scale].tolist())"
+MADE = "answers = np.empty_like(values)"
+NUMPY = "np.random.default_rng({seed}).laplace(0, scales)"
+STAIRCASE = Staircase(5, 2, 0.5)
+
+
+def fit_of_staircase() -> None:
+    staircases.draw.cache_clear()
+    staircases.test_noise_follows_the_staircase_and_the_test_has_power(STAIRCASE, 40_000)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _fresh_draws_for_the_real_tests() -> Iterator[None]:
+    """Draws with planted faults are not kept for the tests of the real sampler."""
+    yield
+    staircases.draw.cache_clear()
+
+
+FACTORS = ("0.5", "0.9", "1.1")
+
+
+def test_half_the_noise_or_a_scale_wrong_by_a_tenth() -> None:
+    check_caught(
+        lambda: sampler.test_noise_follows_the_discrete_laplace_and_the_test_has_power(3.3),
+        *(mistake(ExactNoise, "add", DRAW, DRAW.replace("(scale)", f"({by} * scale)")) for by in FACTORS),
+    )
+
+
+def test_half_the_noise_or_a_scale_wrong_by_a_tenth_in_a_staircase() -> None:
+    scale = "_geometric(1 / staircase.epsilon"
+    check_caught(
+        fit_of_staircase,
+        *(mistake(ExactNoise, "add_staircase", scale, scale.replace("1 /", f"{by} /")) for by in FACTORS),
+    )
+
+
+def test_noise_reused_between_cells() -> None:
+    reused = mistake(ExactNoise, "add", DRAW, "values[of_scale] + _measurement(float(scale))([0])[0]")
+    check_caught(sampler.test_no_noise_is_used_again, reused)
+    check_caught(sampler.test_answers_of_several_scales_keep_their_places_and_have_independent_noise, reused)
+
+
+def test_noise_reused_between_measurements() -> None:
+    """A cache that somebody thought would make the sampler faster."""
+    drawn = cache(lambda scale: np.array(noise_module._measurement(scale)([0] * 100)))
+
+    def fault(patched: pytest.MonkeyPatch) -> None:
+        patched.setattr(noise_module, "drawn", drawn, raising=False)
+        mistake(ExactNoise, "add", DRAW, "values[of_scale] + drawn(float(scale))[:of_scale.sum()]")(patched)
+
+    check_caught(sampler.test_threads_never_share_noise, fault)
+
+
+def test_a_fixed_seed() -> None:
+    seeded = f"return values + np.rint({NUMPY.format(seed=7)}).astype(np.int64)"
+    check_caught(sampler.test_threads_never_share_noise, mistake(ExactNoise, "add", MADE, seeded))
+    check_caught(
+        staircases.test_threads_never_share_noise,
+        mistake(noise_module, "_bits", "os.urandom(8 * count)", "np.random.default_rng(7).bytes(8 * count)"),
+    )
+
+
+@pytest.mark.parametrize("seed", ["7", ""])
+def test_a_seed_or_another_generator_is_seen_in_the_source(seed: str, tmp_path: Path) -> None:
+    """Noise that is repeatable, and noise that no statistical test can tell from the right one."""
+    broken = tmp_path / "privacy" / "noise.py"
+    broken.parent.mkdir()
+
+    def guard() -> None:
+        architecture.test_other_randomness_has_a_public_seed_and_stays_out_of_the_trusted_rooms(broken)
+
+    text = (architecture.SRC / "privacy" / "noise.py").read_text()
+    assert text.count(MADE) == 1
+    with planted(lambda patched: patched.setattr(architecture, "SRC", tmp_path)):
+        broken.write_text(text)
+        guard()
+        broken.write_text(text.replace(MADE, f"return values + np.rint({NUMPY.format(seed=seed)}).astype(np.int64)"))
+        with pytest.raises(AssertionError):
+            guard()
+
+
+FLOATS = mistake(ExactNoise, "add", MADE, f"return values + {NUMPY.format(seed='')}")
+
+
+def test_float_noise_instead_of_integer() -> None:
+    check_caught(sampler.test_answers_are_whole_numbers_whatever_the_true_value, FLOATS)
+
+
+def test_the_precision_attack_proves_more_than_the_claim_against_floats_and_nothing_against_integers() -> None:
+    """One household may add 1140 Wh to an empty cell, at a claim of epsilon 3. Floats rule it out more often than not.
+
+    False alarms: the lower bound exceeds what is true with probability 1e-6.
+    """
+
+    def attack() -> tuple[float, float, float]:
+        away, there = (sampler.draw(1140 / 3, 10_000, value) for value in (0, 1140))
+        seen = [ruled_out(answers, 1140) for answers in (away, there)]
+        attained = lower_bound(seen[1], seen[0], error=1e-6)
+        return float(seen[0].mean()), float(seen[1].mean()), attained.lower
+
+    assert attack() == (0, 0, 0)
+    with planted(FLOATS):
+        recovered, mistaken, lower = attack()
+    assert recovered > 0.5
+    assert mistaken == 0
+    assert lower > 3

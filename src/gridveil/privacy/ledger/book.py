@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
@@ -76,13 +77,13 @@ class Ledger:
             msg = "a debit names what is read: give at least the published window"
             raise UsageError(msg)
         try:
-            canonical(dict(spec))
+            public = json.loads(canonical(dict(spec)))
         except (TypeError, ValueError, RecursionError) as error:
-            msg = "the public settings of a debit are texts, finite numbers, lists and tables of these; others are not"
+            msg = "the public settings of a debit are texts, finite numbers, and lists and tables of these"
             raise UsageError(msg) from error
         chains = self._store.chains()
         name = self._only(chains) if population is None else population
-        debit = Debit(self._store, name, epsilon, tuple(reads), spec)
+        debit = Debit(self._store, name, epsilon, tuple(reads), public)
         debit.check(self._known(chains, name))
         return debit
 
@@ -165,7 +166,7 @@ class Debit:
         self, store: Store, population: str, epsilon: Fraction, reads: tuple[Read, ...], spec: Mapping[str, Any]
     ) -> None:
         self._store, self._population, self._epsilon, self._reads = store, population, epsilon, reads
-        self._body = {"epsilon": str(epsilon), "reads": [read.body() for read in reads], "spec": dict(spec)}
+        self._body = {"epsilon": str(epsilon), "reads": [read.body() for read in reads], "spec": spec}
         self._used = False
         self.entry: Entry | None = None
         """The debit as written, once it is."""
@@ -221,7 +222,7 @@ def sound_entries(where: str, chain: Chain) -> list[Entry]:
             "`gridveil ledger verify` tells all that is wrong; go back to a sound copy with all later debits"
         )
         raise InputError(msg)
-    return chain.entries()
+    return chain.entries
 
 
 def open_ledger(where: str) -> Ledger:

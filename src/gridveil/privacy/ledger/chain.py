@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from gridveil.errors import GridveilError, InputError
 from gridveil.privacy.ledger.entry import NO_HASH, Entry, decimal
@@ -41,11 +42,12 @@ class Chain:
         if not self.lines:
             return [f"population {self.population}: all its entries are gone; the ledger's list of heads still has it"]
         faults = list(self._broken())
-        faults = faults or list(_disorder(self.population, self.entries()))
-        return faults or list(_overspending(self.entries()))
+        faults = faults or list(_disorder(self.entries))
+        return faults or list(_overspending(self.entries))
 
+    @cached_property
     def entries(self) -> list[Entry]:
-        """Return the entries; whether they make a sound chain is for `faults` to say."""
+        """The entries; whether they make a sound chain is for `faults` to say."""
         return [Entry.from_text(line.text) for line in self.lines]
 
     def _broken(self) -> Iterator[str]:
@@ -56,7 +58,7 @@ class Chain:
             if line.number != number:
                 yield f"{at}: entry {number} is expected here; entries are missing, repeated or out of order"
                 return
-            if hashlib.sha256(line.text.encode(errors="surrogatepass")).hexdigest() != line.hash:
+            if hashlib.sha256(line.text.encode(errors="replace")).hexdigest() != line.hash:
                 yield f"{at}: its text was changed, or its hash: they do not belong together"
             try:
                 entry = Entry.from_text(line.text)
@@ -69,20 +71,21 @@ class Chain:
                     yield f"{at}: it does not follow the entry before, which was changed or exchanged"
             previous = line.hash
         if self.head != (len(self.lines) - 1, previous):
-            told = "no last entry" if self.head is None else f"entry {self.head[0]} as its last"
+            told = "no last entry" if self.head is None else f"entry {self.head[0]} as the last"
             yield (
-                f"population {self.population}, entry {len(self.lines) - 1}: the ledger's list of heads has {told}, "
-                "and not this one; entries were cut off at the end, or added past the ledger"
+                f"population {self.population}, entry {len(self.lines) - 1}: it ends the chain, but the list of heads "
+                f"has {told}, or another one of this number; entries were cut off, or added past the ledger"
             )
 
 
-def _disorder(name: str, entries: Sequence[Entry]) -> Iterator[str]:
+def _disorder(entries: Sequence[Entry]) -> Iterator[str]:
     """Tell of kinds that are out of place."""
-    if entries[0].kind != "population":
-        yield f"population {name}, entry 0: a chain begins with its population, not with a {entries[0].kind}"
+    first, name = entries[0], entries[0].population
+    if first.kind != "population":
+        yield f"population {name}, entry 0: a chain begins with its population, not with a {first.kind}"
         return
     try:
-        Population.from_entry(entries[0])
+        Population.from_entry(first)
     except GridveilError as error:
         yield f"population {name}, entry 0: {error}"
     open_debits: set[str] = set()

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from fractions import Fraction
+from functools import cached_property
 from typing import Any, Literal, get_args
 
 from gridveil.errors import InputError
@@ -45,13 +46,13 @@ class Entry:
     nonce: str
     body: dict[str, Any]
 
-    @property
+    @cached_property
     def text(self) -> str:
         """The canonical text: JSON with sorted keys, no blanks, ASCII."""
         fields = {name: getattr(self, name) for name in FIELDS if name != "version"}
         return canonical({"version": VERSION, **fields})
 
-    @property
+    @cached_property
     def hash(self) -> str:
         """The SHA-256 of the text."""
         return hashlib.sha256(self.text.encode("ascii")).hexdigest()
@@ -60,7 +61,8 @@ class Entry:
     def after(cls, last: Entry | None, kind: Kind, population: str, body: Mapping[str, Any]) -> Entry:
         """Return a new entry that follows `last`, or is the first."""
         number, previous = (0, NO_HASH) if last is None else (last.number + 1, last.hash)
-        return cls(kind, population, number, previous, now(), secrets.token_hex(16), dict(body))
+        entry = cls(kind, population, number, previous, now(), secrets.token_hex(16), dict(body))
+        return cls.from_text(entry.text)  # what cannot be read back is never written
 
     @classmethod
     def from_text(cls, text: str) -> Entry:
@@ -71,13 +73,10 @@ class Entry:
         gridveil.errors.InputError: not an entry of a ledger: its fields are not those of version 1
         """
         fault, fields = _parsed(text)
-        if not fault:
-            entry = cls(**{name: value for name, value in fields.items() if name != "version"})
-            fault = "" if entry.text == text else "the text is not in canonical form"
-            if not fault:
-                return entry
-        msg = f"not an entry of a ledger: {fault}"
-        raise InputError(msg)
+        if fault:
+            msg = f"not an entry of a ledger: {fault}"
+            raise InputError(msg)
+        return cls(**{name: value for name, value in fields.items() if name != "version"})
 
 
 def now() -> str:
@@ -176,16 +175,19 @@ def _parsed(text: str) -> tuple[str, dict[str, Any]]:
     """Return what is wrong with a text, or nothing, and its fields."""
     try:
         fields = json.loads(text)
-    except (ValueError, RecursionError):
+        is_canonical = canonical(fields) == text
+    except (ValueError, RecursionError):  # also of numbers that JSON does not have
         return "it is no JSON text", {}
     if not (isinstance(fields, dict) and set(fields) == FIELDS and _is_int(fields["version"])):
         return f"its fields are not those of version {VERSION}", {}
     if fields["version"] != VERSION:
         return f"it is of version {fields['version']}, and this gridveil knows {VERSION}; update it", {}
+    if not is_canonical:
+        return "its text is not in canonical form", {}
     wrong = [name for name, is_right in CHECKS.items() if not is_right(fields[name])]
     if not wrong and not BODIES[fields["kind"]](fields["body"]):
-        return f"its body is not that of a {fields['kind']}", {}
-    return f"{wrong[0]} is not as it should be" if wrong else "", fields
+        wrong = ["body"]
+    return f"its {wrong[0]} is not as it should be" if wrong else "", fields
 
 
 FIELDS = {"version", "kind", "population", "number", "previous", "at", "nonce", "body"}

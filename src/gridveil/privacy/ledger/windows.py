@@ -12,6 +12,9 @@ from gridveil.errors import UsageError
 Length = Literal["day", "week", "month", "year"]
 LENGTHS: tuple[str, ...] = get_args(Length)
 
+NO_PLACES = {"localtime", "posixrules", "Factory"}
+"""Names that mean another time on another machine."""
+
 FIRST_YEAR, LAST_YEAR = 1000, 8999
 """Reads lie in these years: calendars go on a little further, so that no border is missing."""
 
@@ -29,10 +32,13 @@ class LedgerWindow:
 def zone_of(timezone: str) -> ZoneInfo:
     """Return the timezone of this name."""
     try:
-        return ZoneInfo(timezone)
-    except (ValueError, OSError, KeyError) as error:  # a path, a folder, no such zone: as zoneinfo tells them
+        zone = None if timezone in NO_PLACES else ZoneInfo(timezone)
+    except (ValueError, OSError, KeyError):  # a path, a folder, no such zone: as zoneinfo tells them
+        zone = None
+    if zone is None:
         msg = f"timezone {timezone!r}: not known; give a name such as Europe/London, or UTC"
-        raise UsageError(msg) from error
+        raise UsageError(msg)
+    return zone
 
 
 def window_at(instant: datetime, length: str, timezone: str) -> LedgerWindow:

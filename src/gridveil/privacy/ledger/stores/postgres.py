@@ -54,7 +54,8 @@ class PostgresStore:
     to, and a commit returns when the server has it on disk: `synchronous_commit` is raised where it is off. (A server
     that runs with `fsync` off keeps no promise; `faults` tells.)
 
-    A publisher needs SELECT and INSERT on both tables, and UPDATE on `heads`. No password of the address is told.
+    A publisher needs USAGE of the schema, SELECT and INSERT on both tables, and UPDATE on `heads`. No password of the
+    address is ever told.
     """
 
     def __init__(self, url: str, *, make: bool) -> None:
@@ -190,8 +191,14 @@ def _parsed(url: str) -> dict[str, Any]:
     try:
         address = psycopg.conninfo.conninfo_to_dict(url)
     except psycopg.Error:
-        msg = "the ledger's address is not one of PostgreSQL; write postgresql://USER@HOST/DATABASE"
-        raise UsageError(msg) from None
+        address = {"host": "@"}
+    # An @ or / of a password that is not written as %40 or %2F puts the rest of it into host or database.
+    if any("@" in str(address.get(name, "")) for name in ("host", "port", "dbname")):
+        msg = (
+            "the ledger's address is not one of PostgreSQL; write postgresql://USER@HOST/DATABASE, and an @, / or % in "
+            "a password as %40, %2F or %25"
+        )
+        raise UsageError(msg)
     return {"connect_timeout": 10, "application_name": "gridveil", "client_encoding": "utf8", **address}
 
 

@@ -73,7 +73,7 @@ class SqliteStore:
         with self._connection() as connection:
             connection.execute("BEGIN")
             rows = connection.execute("SELECT population FROM entries UNION SELECT population FROM heads").fetchall()
-            return {name: _chain(connection, name) for (name,) in rows}
+            return {str(name): _chain(connection, name) for (name,) in rows}
 
     def append(self, population: str, make: Callable[[Chain], Entry]) -> Entry:
         """Add to a population's chain the entry that `make` makes of it."""
@@ -198,4 +198,5 @@ def _chain(connection: sqlite3.Connection, population: str) -> Chain:
         "SELECT number, hash, text FROM entries WHERE population = ? ORDER BY number", (population,)
     )
     head = connection.execute("SELECT number, hash FROM heads WHERE population = ?", (population,)).fetchone()
-    return Chain(population, [Line(*line) for line in lines], head)
+    # Damaged rows may hold anything.
+    return Chain(str(population), [Line(number, str(digest), str(text)) for number, digest, text in lines], head)

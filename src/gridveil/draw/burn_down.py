@@ -108,6 +108,15 @@ def as_file(figure: Figure, kind: str, words: Words) -> bytes:
     return held.getvalue()
 
 
+def shortened(text: str, most: int) -> str:
+    """Return a text of so many letters at most.
+
+    >>> shortened("West London", 6)
+    'West…'
+    """
+    return text if len(text) <= most else text[: most - 1].rstrip() + "…"
+
+
 def _paper(words: Words, cap: float, what: str) -> tuple[Figure, Axes]:
     figure = Figure(figsize=(WIDTH, HEIGHT), dpi=150, facecolor="white")
     axes = figure.add_axes((0.09, 0.16, 0.87, 0.63))
@@ -135,8 +144,7 @@ def _paper(words: Words, cap: float, what: str) -> tuple[Figure, Axes]:
 
 
 def _step_name(debit: Spending) -> str:
-    name = debit.name if len(debit.name) <= LONGEST else debit.name[: LONGEST - 1].rstrip() + "…"
-    return f"{name}: {short(debit.epsilon)}"
+    return f"{shortened(debit.name, LONGEST)}: {short(debit.epsilon)}"
 
 
 def _write_beside(axes: Axes, text: str, top: tuple[float, float], colour: str) -> None:

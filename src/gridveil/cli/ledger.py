@@ -1,0 +1,221 @@
+"""`gridveil ledger`."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from gridveil.errors import InputError, UsageError
+
+if TYPE_CHECKING:
+    from gridveil.privacy.ledger.entry import Entry
+
+app = typer.Typer(
+    help="Keep the book of what releases have spent: a cap for each population, which cannot be overspent.",
+    no_args_is_help=True,
+)
+
+Where = Annotated[str, typer.Argument(metavar="LEDGER", help="A file, or postgresql://USER@HOST/DATABASE")]
+
+WIDE = 120
+"""Columns of tables that go to a file."""
+
+PUBLIC = 0o644
+
+
+class Unit(StrEnum):
+    """What a cap protects."""
+
+    household = "household"
+    household_window = "household-window"
+
+
+class Calendar(StrEnum):
+    """How long a ledger window is."""
+
+    day = "day"
+    week = "week"
+    month = "month"
+    year = "year"
+
+
+@app.command()
+def init(
+    ledger: Where,
+    population: Annotated[str, typer.Option(help="A public name for the households, e.g. west-london")],
+    cap: Annotated[
+        str, typer.Option(help="Most epsilon that releases may cost together: 3 to 10; from 5 on weak by itself")
+    ],
+    unit: Annotated[
+        Unit, typer.Option(help="The cap is for all of a household, or for its readings in one window")
+    ] = Unit.household,
+    window: Annotated[
+        Calendar | None, typer.Option(help="Of household-window: each has the cap to itself; weeks begin on Monday")
+    ] = None,
+    timezone: Annotated[
+        str | None, typer.Option(help="Of household-window: whose calendar, e.g. Europe/London [UTC]")
+    ] = None,
+) -> None:
+    """Add a population with its cap to a ledger, and make the ledger if there is none.
+
+    An attacker can use all releases about a household together. So the sum
+    of their epsilons counts, and the cap is the most that it can reach.
+    Choose it once, for as long as these households are published about: it
+    cannot be changed. Cap 3 is one release at epsilon 3, or six at 0.5.
+    See docs/ledger.md.
+    """
+    from gridveil.cli import ledger_words as words
+    from gridveil.cli import show
+    from gridveil.privacy.ledger.book import create_ledger
+    from gridveil.privacy.ledger.population import Population, cap_of
+
+    if unit is Unit.household_window and window is None:
+        msg = "--unit household-window needs --window day, week, month or year: the one that releases keep within"
+        raise UsageError(msg)
+    calendar = window and window.value
+    added = Population(population, cap_of(cap), unit.value, calendar, timezone or ("UTC" if calendar else None))
+    book = create_ledger(ledger)
+    book.add_population(added)
+    show.out.print(f"{book.where}: added the population {population}.")
+    for sentence in words.promised(added):
+        show.out.print(sentence)
+    line = show.command("publish", "SPEC.toml", "--ledger", book.where, "--population", population)
+    show.out.print(f"Publish with: {line}")
+
+
+@app.command("show")
+def show_(
+    ledger: Where,
+    population: Annotated[str | None, typer.Option(help="Just this one [all]")] = None,
+    figure: Annotated[Path | None, typer.Option(help="Draw what is left: a new .png, .svg or .pdf file")] = None,
+) -> None:
+    """Show what each population has spent, on what, and what is left."""
+    from rich.console import Console
+
+    from gridveil.cli import ledger_words as words
+    from gridveil.cli import show
+    from gridveil.evaluate.compare import check_new, write_new
+    from gridveil.privacy.ledger.book import open_ledger
+
+    check_new([figure])
+    if figure is not None:
+        from gridveil.draw.burn_down import as_file
+        from gridveil.evaluate.compare_figure import check_format
+
+        kind = check_format(figure)
+    book = open_ledger(ledger)
+    names = [one.name for one in book.populations()] if population is None else [population]
+    accounts = [words.Account(book.entries(name)) for name in names]
+    if figure is not None and len(accounts) != 1:
+        msg = f"--figure is of one population; choose it with --population. There are: {', '.join(names) or 'none yet'}"
+        raise UsageError(msg)
+    console = Console(highlight=False, markup=False)
+    console.width = console.width if console.is_terminal else WIDE
+    if not accounts:
+        show.out.print(f"{book.where}: no population yet; add one with gridveil ledger init")
+    for number, account in enumerate(accounts):
+        console.print() if number else None
+        words.tell(account, console)
+        if figure is not None:
+            drawn, about = words.picture(account)
+            write_new(figure, as_file(drawn, kind, about))
+            show.out.print(f"Wrote {figure}")
+
+
+@app.command()
+def verify(
+    ledger: Where,
+    releases: Annotated[
+        list[Path] | None, typer.Argument(metavar="[RELEASE]...", help="Folders whose debits must be in the ledger")
+    ] = None,
+    against: Annotated[Path | None, typer.Option(help="An earlier export: all of it must still be there")] = None,
+) -> None:
+    """Check that a ledger is whole: nothing edited, cut off, out of order or over a cap.
+
+    An old copy that was put back is sound in itself, and has forgotten what
+    was spent since. Give an export or releases that were made later, and it
+    is noticed. Exit code 0: sound; 3: it has the faults that are told.
+    """
+    from gridveil.cli import show
+    from gridveil.privacy.ledger.book import open_ledger
+
+    book = open_ledger(ledger)
+    earlier = [] if against is None else _exported(against)
+    faults = [*book.verify(), *book.check_against(earlier)]
+    if not faults:
+        chains = [book.entries(one.name) for one in book.populations()]
+        debits = {entry.hash for chain in chains for entry in chain if entry.kind == "debit"}
+        faults = [fault for release in releases or [] for fault in _missing(release, debits)]
+    for fault in faults:
+        show.out.print(f"{book.where}: {fault}")
+    if faults:
+        raise typer.Exit(InputError.exit_code)
+    entries = sum(map(len, chains))
+    checked = f"; {len(releases)} releases are debited in it" if releases else ""
+    show.out.print(f"{book.where}: sound (populations: {len(chains)}, entries: {entries:,}){checked}")
+
+
+@app.command()
+def export(
+    ledger: Where,
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="A new file [standard output]")] = None,
+) -> None:
+    """Write every entry as a line of JSON, exactly the text that its hash is of.
+
+    All of it is public. Keep exports apart from the ledger, or publish them:
+    with one, `ledger verify --against` notices what a ledger has lost.
+    """
+    from gridveil.cli import show
+    from gridveil.folder import new_file
+    from gridveil.privacy.ledger.book import open_ledger
+
+    book = open_ledger(ledger)
+    lines = [f"{entry.text}\n" for one in book.populations() for entry in book.entries(one.name)]
+    if out is None:
+        typer.echo("".join(lines), nl=False)
+        return
+    with new_file(out) as aside:
+        aside.write_text("".join(lines), encoding="ascii")
+        aside.chmod(PUBLIC)
+    show.out.print(f"Wrote {out} ({len(lines):,} entries)")
+
+
+def _exported(file: Path) -> list[Entry]:
+    """Return the entries of an export."""
+    from gridveil.privacy.ledger.entry import Entry
+
+    try:
+        lines = file.read_text(encoding="ascii").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        msg = f"--against {file}: not to be read as an export ({error}); give a file that `ledger export` wrote"
+        raise InputError(msg) from error
+    entries = []
+    for number, line in enumerate(lines, start=1):
+        try:
+            entries.append(Entry.from_text(line))
+        except InputError as error:
+            msg = f"--against {file}, line {number}: {error}; give a file as `ledger export` wrote it"
+            raise InputError(msg) from error
+    if not entries:
+        msg = f"--against {file}: it is empty; give a file that `ledger export` wrote"
+        raise InputError(msg)
+    return entries
+
+
+def _missing(release: Path, debits: set[str]) -> list[str]:
+    """Return why a release is not one of those that this ledger has debited, if so."""
+    from gridveil.release.open import open_release
+
+    facts = open_release(release).label.ledger_entry
+    if facts is None:
+        return [f"{release} was published without a ledger; what it cost is added up nowhere"]
+    if facts.hash not in debits:
+        fault = (
+            f"the debit {facts.hash[:12]} of {release} is not in it: was it debited in another ledger, or was an old "
+            "copy of this one put back?"
+        )
+        return [fault]
+    return []

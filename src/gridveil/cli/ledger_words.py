@@ -1,0 +1,202 @@
+"""What `gridveil ledger` shows: a population and its debits in words, in tables, and for the picture."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from fractions import Fraction
+from typing import TYPE_CHECKING
+from zoneinfo import ZoneInfo
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from gridveil.privacy.budget import attacker_rate
+from gridveil.privacy.ledger.entry import Entry, decimal
+from gridveil.privacy.ledger.population import Population, Read
+from gridveil.privacy.ledger.tally import Tally
+from gridveil.release.wording import attack, high_epsilon
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from gridveil.draw.burn_down import Words
+
+LONGEST_NAME = 30
+"""Letters of a population's name in the heading of a picture."""
+
+RECORDED, NONE = "recorded", "none: stays spent"
+
+
+class Account:
+    """A population's chain, added up."""
+
+    def __init__(self, entries: Sequence[Entry]) -> None:
+        tally = Tally.of(entries)
+        self.population, self.standing = tally.population, tally.standing()
+        self.debits = [entry for entry in entries if entry.kind == "debit"]
+        self.released = {entry.body["debit"] for entry in entries if entry.kind == "release"}
+
+
+def amount(exact: Fraction) -> str:
+    """Return an exact amount, with its size if it is no decimal.
+
+    >>> amount(Fraction(1, 8)), amount(Fraction(2, 3))
+    ('0.125', '2/3 (about 0.667)')
+    """
+    text = decimal(exact)
+    return f"{text} (about {float(exact):.3g})" if "/" in text else text
+
+
+def promised(population: Population) -> list[str]:
+    """Return what a new population was promised, and what that is worth."""
+    cap = amount(population.cap)
+    if population.window is None:
+        what = f"all releases about a household together cost it at most epsilon {cap}"
+    else:
+        what = (
+            f"all releases together cost what a household did in one {population.window} at most epsilon {cap}; that "
+            f"it is there, and where, loses the sum over all {population.window}s, which labels print"
+        )
+    return [
+        f"Promised: {what}. A publication that would go beyond is refused before it measures anything.",
+        f"At the cap: {attack(attacker_rate(float(population.cap)))}",
+        *high_epsilon(float(population.cap)),
+    ]
+
+
+def tell(account: Account, console: Console) -> None:
+    """Show a population."""
+    console.print(account.population.name, style="bold")
+    for sentence in _standing(account):
+        console.print(sentence)
+    if not account.debits:
+        console.print("Nothing was debited so far.")
+        return
+    tables = [_debits(account), *([_windows(account)] if account.population.window else [])]
+    for table in tables:
+        console.print()
+        console.print(table)
+    console.print()
+    lost = len(account.debits) - len(account.released)
+    if lost:
+        console.print(
+            f"{_count(lost, 'debit')} without a release: its run was stopped, or is not done yet. What it asked may be "
+            "known to someone, so it stays spent."
+        )
+
+
+def _standing(account: Account) -> list[str]:
+    """Return unit, cap, what was spent and what is left."""
+    population, standing = account.population, account.standing
+    if population.window is None:
+        return [
+            "Unit: household (all releases about a household add up).",
+            f"Cap {amount(standing.cap)}, spent {amount(standing.spent)}, left {amount(standing.remaining)}.",
+        ]
+    return [
+        f"Unit: household-window (what a household did in one {population.window}, {population.timezone} time).",
+        f"Cap {amount(standing.cap)} for each; left where most was spent: {amount(standing.remaining)}.",
+        f"Membership and location: {amount(standing.spent)} spent, the sum of all debits.",
+    ]
+
+
+def _debits(account: Account) -> Table:
+    """Return a row for every debit, in the order in which they were made."""
+    table = _table()
+    table.add_column("no.", justify="right")
+    table.add_column("date", no_wrap=True)
+    table.add_column("title", overflow="fold")
+    table.add_column("mechanism", overflow="fold")
+    table.add_column("read", min_width=len("2013-02-04 to"))
+    table.add_column("epsilon", justify="right")
+    table.add_column("spent", justify="right")
+    table.add_column("release")
+    spent = Fraction(0)
+    for number, entry in enumerate(account.debits, start=1):
+        spent += Fraction(entry.body["epsilon"])
+        reads = [Read.from_body(read) for read in entry.body["reads"]]
+        table.add_row(
+            str(number),
+            entry.at[:10],
+            _plain(_title(entry)),
+            _plain(entry.body["spec"].get("mechanism", "")),
+            Text("\n".join(_period(read, account.population.timezone or "UTC") for read in reads)),
+            decimal(Fraction(entry.body["epsilon"])),
+            decimal(spent),
+            RECORDED if entry.hash in account.released else NONE,
+        )
+    return table
+
+
+def _windows(account: Account) -> Table:
+    """Return a row for every ledger window that something was spent in."""
+    table = _table()
+    table.add_column(account.population.window or "")
+    for name in ("spent", "left"):
+        table.add_column(name, justify="right")
+    for name, spent in account.standing.windows.items():
+        table.add_row(name, amount(spent), amount(account.standing.cap - spent))
+    return table
+
+
+def picture(account: Account) -> tuple[Figure, Words]:
+    """Return the burn-down picture, and what it shows in words."""
+    from gridveil.draw.burn_down import Spending, Words, draw_releases, draw_windows, shortened
+
+    population, standing = account.population, account.standing
+    name, cap = shortened(population.name, LONGEST_NAME), float(standing.cap)
+    if population.window is None:
+        words = Words(
+            f"{name}: epsilon {amount(standing.remaining)} of {amount(standing.cap)} is left",
+            f"All releases about a household add up. {_count(len(account.debits), 'debit')}, "
+            f"epsilon {amount(standing.spent)} spent.",
+        )
+        debits = [
+            Spending(_title(entry), float(Fraction(entry.body["epsilon"])), entry.hash in account.released)
+            for entry in account.debits
+        ]
+        return draw_releases(debits, cap, words), words
+    words = Words(
+        f"{name}: each {population.window} may lose epsilon {amount(standing.cap)}",
+        f"{_count(len(account.debits), 'debit')}. Membership and location lose the sum of all: epsilon "
+        f"{amount(standing.spent)} so far.",
+    )
+    windows = [Spending(name, float(spent)) for name, spent in standing.windows.items()]
+    return draw_windows(windows, cap, words), words
+
+
+def _title(entry: Entry) -> str:
+    """Return what a debit was for."""
+    return str(entry.body["spec"].get("title", "without a title"))
+
+
+def _period(read: Read, timezone: str) -> str:
+    """Return the days of a read, or its times if it does not begin and end at midnight."""
+    start, end = (time.astimezone(ZoneInfo(timezone)) for time in (read.start, read.end))
+    last = end - timedelta(seconds=1)
+    if _is_midnight(start) and _is_midnight(end):
+        days = [f"{start:%Y-%m-%d}", *([f"{last:%Y-%m-%d}"] if start.date() != last.date() else [])]
+        period = " to ".join(days)
+    else:
+        period = f"{start:%Y-%m-%dT%H:%M} to {end:%Y-%m-%dT%H:%M}"
+    return period if read.name == "published" else f"{read.name} {period}"
+
+
+def _is_midnight(time: datetime) -> bool:
+    return (time.hour, time.minute, time.second) == (0, 0, 0)
+
+
+def _count(number: int, thing: str) -> str:
+    return f"{number:,} {thing}{'' if number == 1 else 's'}"
+
+
+def _plain(text: object) -> Text:
+    """Return a text that is shown letter by letter: whoever wrote it, it is no markup and no command to a terminal."""
+    return Text("".join(letter if letter.isprintable() else " " for letter in str(text)))
+
+
+def _table() -> Table:
+    return Table(box=box.SIMPLE_HEAD, show_edge=False, padding=(0, 0, 0, 0))

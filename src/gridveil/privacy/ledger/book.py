@@ -54,7 +54,11 @@ class Ledger:
 
         def first(chain: Chain) -> Entry:
             if chain.lines or chain.head:
-                msg = f"{self.where}: population {population.name} is there already, and what it is never changes"
+                msg = (
+                    f"{self.where}: population {population.name} is there already, and its cap and unit never change: "
+                    "they were promised with every release so far. Publish with it as it is; other households are a "
+                    "population with another name"
+                )
                 raise UsageError(msg)
             return Entry.after(None, "population", population.name, population.body())
 

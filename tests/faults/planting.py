@@ -43,11 +43,16 @@ def mistake(owner: Any, name: str, right: str, wrong: str, *, also: tuple[Any, .
 
 
 def check_caught(guard: Callable[[], Any], *faults: Fault, by: Any = AssertionError) -> None:
-    """Fail unless the guard is silent on the code as it is, and objects to each of the faults.
-
-    by: how it objects; what the fault itself raises goes through a guard that expects something else to be raised.
-    """
+    """Fail unless the guard is silent on the code as it is, and objects to each of the faults."""
     guard()
+    check_objects(guard, *faults, by=by)
+
+
+def check_objects(guard: Callable[[], Any], *faults: Fault, by: Any = AssertionError) -> None:
+    """Fail unless the guard, which is known to be silent on the code as it is, objects to each of the faults.
+
+    by: how it objects. What a fault makes the code raise goes through a guard that wants something else to be raised.
+    """
     for fault in faults:
         with planted(fault), pytest.raises(by):
             guard()

@@ -88,13 +88,15 @@ def check(alone: Any, without: Any, together: Any) -> None:
 
 
 MONSTROUS = {"poison": monstrous, "homes": [b"poison,0.5,1.5"], "seed": None}
-IN_TWO_CELLS = {"poison": monstrous, "homes": [b"poison,0.5,1.5", b"poison,1.5,1.5"], "seed": None}
+IN_ONE_STEP = {**MONSTROUS, "poison": monstrous[:1]}
+IN_TWO_CELLS = {**MONSTROUS, "homes": [b"poison,0.5,1.5", b"poison,1.5,1.5"]}
 
 
 @settings(max_examples=EXAMPLES)
 @given(poison=poison_lines, homes=st.lists(places | garbage, max_size=3), seed=st.randoms(use_true_random=False))
 @example(poison=[b"poison,\xff"], homes=[], seed=None)
 @example(**MONSTROUS)
+@example(**IN_ONE_STEP)
 @example(**IN_TWO_CELLS)
 def test_any_line_of_a_csv_file(tmp_path_factory: Any, poison: list[bytes], homes: list[bytes], seed: Any) -> None:
     folder = tmp_path_factory.mktemp("csv")

@@ -9,6 +9,7 @@ import yaml
 from pydantic import ValidationError
 
 from gridveil.errors import GridveilError, InputError
+from gridveil.release import label_yaml
 from gridveil.release.distrust import check_content, check_label, read_regular
 from gridveil.release.label import Label
 
@@ -28,34 +29,6 @@ class _Dumper(yaml.SafeDumper):
     def ignore_aliases(self, data: Any) -> bool:  # noqa: ANN401, ARG002 - PyYAML's signature
         """Write everything out."""
         return True
-
-
-class _Loader(yaml.SafeLoader):
-    def compose_node(self, parent: Any, index: Any) -> Any:  # noqa: ANN401 - PyYAML's signature
-        """Refuse aliases: a few lines of them can stand for more text than memory holds."""
-        if self.check_event(yaml.AliasEvent):
-            msg = "aliases are not allowed"
-            raise yaml.YAMLError(msg)
-        return super().compose_node(parent, index)
-
-    def construct_yaml_int(self, node: Any) -> int:  # noqa: ANN401 - PyYAML's signature
-        """Read an integer."""
-        return super().construct_yaml_int(self._decimal(node))
-
-    def construct_yaml_float(self, node: Any) -> float:  # noqa: ANN401 - PyYAML's signature
-        """Read a number."""
-        return super().construct_yaml_float(self._decimal(node))
-
-    def _decimal(self, node: Any) -> Any:  # noqa: ANN401 - PyYAML's signature
-        """Refuse numbers to the base of 60, which take time that grows with the square of their length."""
-        if ":" in self.construct_scalar(node):
-            msg = "a number with colons: put texts in quotes"
-            raise yaml.YAMLError(msg)
-        return node
-
-
-_Loader.add_constructor("tag:yaml.org,2002:int", _Loader.construct_yaml_int)
-_Loader.add_constructor("tag:yaml.org,2002:float", _Loader.construct_yaml_float)
 
 
 def dump_label(label: Label) -> str:
@@ -89,7 +62,7 @@ def _parse(path: Path) -> object:
     raw = read_regular(path, LARGEST_LABEL)
     if len(raw) > LARGEST_LABEL:
         raise _unreadable(path, "it is larger than any label")
-    return yaml.load(raw.decode("utf-8"), Loader=_Loader)  # noqa: S506 - a SafeLoader
+    return label_yaml.parse(raw.decode("utf-8"))
 
 
 def _check_version(path: Path, content: object) -> None:

@@ -1,0 +1,100 @@
+"""Faults between the source and the release: something that is published comes from the data, past the noise.
+
+Nothing here is left to chance: the same noisy answers are played to a town and to its neighbours, and all that is
+published must be the same, byte for byte.
+"""
+
+import inspect
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.faults.planting import check_objects, mistake
+from tests.leak import test_leak as leak
+from tests.leak import town
+
+from gridveil import publication
+from gridveil.mechanisms.stpt import mechanism as stpt
+from gridveil.mechanisms.stpt import series
+from gridveil.privacy.kernel import Kernel
+
+pytestmark = pytest.mark.usefixtures("read_once")
+Guard = Callable[[], None]
+HOUSEHOLDS = "int(self._source.count_totals(self._window, 1, np.array([0]))[0])"
+NOISY = "self._noise.add(exact, question.scales)"
+
+
+NEIGHBOURS = ("gone", "new")
+
+
+@pytest.fixture
+def guard(tables: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """The guard of a mechanism, with as many neighbours as show these faults."""
+    monkeypatch.setattr(town, "CHANGES", {what: town.CHANGES[what] for what in NEIGHBOURS})
+
+    def of(mechanism: str) -> Guard:
+        return lambda: leak.test_neighbours_with_the_same_noisy_answers_publish_the_same_bytes(
+            mechanism, "given", tables, tmp_path_factory.mktemp("published")
+        )
+
+    return of
+
+
+def test_the_guard_is_silent_on_the_code_as_it_is(guard: Any) -> None:
+    guard("identity")()
+    guard("stpt")()
+
+
+def test_a_mean_by_the_true_number_of_households(guard: Any) -> None:
+    """Of noisy sums, and of the noise itself: the sensitivity of a mean, by a number that nobody paid for."""
+    check_objects(
+        guard("identity"),
+        mistake(Kernel, "sums", "self._answer(question)", f"self._answer(question) // {HOUSEHOLDS}"),
+        mistake(Kernel, "_answer", NOISY, NOISY.replace("scales", f"scales / {HOUSEHOLDS}")),
+    )
+
+
+def test_quiet_cells_without_noise(guard: Any) -> None:
+    """As a query has it that groups by cell and adds noise to the rows that it finds."""
+    check_objects(guard("identity"), mistake(Kernel, "_answer", NOISY, f"np.where(exact == 0, 0, {NOISY})"))
+
+
+def test_a_bound_taken_from_the_data(guard: Any) -> None:
+    """The largest reading, as the paper's own code has it."""
+    bounds = "self._window, self._bound, self._budget = window, bound, budget"
+    largest = "Bound(min(bound.step, source.table.wh.max().to_pyarrow().as_py()), bound.window)"
+    check_objects(guard("identity"), mistake(Kernel, "__init__", bounds, bounds.replace(", bound,", f", {largest},")))
+
+
+def test_a_field_of_the_label_from_the_data(guard: Any) -> None:
+    readings = "kernel._source.table.count().to_pyarrow()"
+    check_objects(
+        guard("identity"),
+        mistake(publication, "make_label", "title=spec.title", f'title=f"{{spec.title}} ({{{readings}}} readings)"'),
+    )
+
+
+def raw(measure: Any, part: Any, sanitised: Any) -> Any:
+    """The true series of the map. A mechanism has a way to it through Python's cellar only: no slip gets there."""
+    kernel = inspect.getclosurevars(measure.sums).nonlocals["self"]
+    window = measure.window.before(town.TRAIN)
+    cube = kernel._source.bounded_cube(window, kernel._bound.over(town.STEPS, town.TRAIN))
+    return cube.sum(axis=(0, 1))[part.start : part.end].reshape(sanitised.shape)
+
+
+def test_a_raw_window_fed_to_the_network(guard: Any) -> None:
+    fed = "Series(part, sums, float(noisy.scales[first]))"
+    from_cellar = mistake(
+        series,
+        "measure_series",
+        fed,
+        fed.replace("sums,", "sums if part.level.depth else raw(measure, part, sums),"),
+        also=(stpt,),
+    )
+
+    def fault(patched: pytest.MonkeyPatch) -> None:
+        patched.setattr(series, "raw", raw, raising=False)
+        from_cellar(patched)
+
+    check_objects(guard("stpt"), fault)

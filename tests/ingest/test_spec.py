@@ -32,7 +32,8 @@ def test_the_documented_spec_is_one(tmp_path: Path) -> None:
     plan = Plan.of(spec)
     assert plan.window.start == datetime(2013, 2, 4, tzinfo=UTC)
     assert spec.to_bound() == Bound(20_000, 136_000)
-    unused = {"cell_size", "acknowledge", "bound", "profile"}
+    assert spec.ledger == str(tmp_path / "ledger.db")
+    unused = {"cell_size", "acknowledge", "bound", "profile", "no_ledger"}
     assert set(tomllib.loads(found[1])) == set(type(spec).model_fields) - unused
 
 

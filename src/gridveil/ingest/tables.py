@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import glob
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,6 +13,7 @@ import duckdb
 import pyarrow as pa
 
 from gridveil.errors import InputError
+from gridveil.ingest.columns import NUMBER, TIMESTAMP
 from gridveil.ingest.csv_table import open_csv
 from gridveil.ingest.parquet_table import open_parquet
 from gridveil.ingest.schema import HouseholdsTable, ReadingsTable
@@ -22,6 +24,9 @@ if TYPE_CHECKING:
 
 ENDINGS = {"parquet": (".parquet", ".pq"), "csv": (".csv", ".csv.gz", ".csv.zst"), "duckdb": (".duckdb", ".db")}
 
+TELL_NO_ROWS = (duckdb.IOException, duckdb.CatalogException, duckdb.BinderException, duckdb.PermissionException)
+"""Complaints about files and names. Others may quote a row, and an error is seen by more than the operator."""
+
 
 @contextmanager
 def reading(path: str) -> Iterator[None]:
@@ -29,7 +34,8 @@ def reading(path: str) -> Iterator[None]:
     try:
         yield
     except (duckdb.Error, pa.ArrowException, OSError) as error:
-        reason = str(error).partition("\n")[0]
+        tells_rows = isinstance(error, duckdb.Error) and not isinstance(error, TELL_NO_ROWS)
+        reason = f"{type(error).__name__}; its words may hold rows" if tells_rows else str(error).partition("\n")[0]
         msg = f"{path}: cannot be read ({reason}). Check that it is complete, of its type, and that you may read it."
         raise InputError(msg) from error
     except RuntimeError as error:
@@ -106,8 +112,12 @@ def require_columns(table: ibis.Table, path: str, names: dict[str, str]) -> None
     """Refuse a table that lacks a column, saying which it has."""
     missing = [f"{name} (the {role})" for role, name in names.items() if name not in table.columns]
     if missing:
+        # Where the names are missing, the first row stands in their place; it is nobody's business.
+        like_values = any(re.search(pattern, column) for column in table.columns for pattern in (NUMBER, TIMESTAMP))
+        seen = "Its columns are named like values: is the line with their names missing?"
+        seen = seen if like_values else f"It has: {', '.join(table.columns)}."
         msg = (
-            f"{path}: no column {', '.join(missing)}. It has: {', '.join(table.columns)}. "
+            f"{path}: no column {', '.join(missing)}. {seen} "
             "Say in a spec which column is which (docs/input.md, Tables)."
         )
         raise InputError(msg)

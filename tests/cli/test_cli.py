@@ -17,6 +17,7 @@ from gridveil.evaluate.town import DEMO_WINDOW, make_town
 
 GRIDVEIL = str(Path(sys.executable).parent / "gridveil")
 PLACE = "--extent 0,0,800,800 --grid 8x8 --start 2013-02-04T00:00 --steps 120"
+TABLES = "readings.parquet --households households.parquet --no-ledger"
 BOUNDS = "--bound-step 20 --bound-window 192"
 
 
@@ -26,8 +27,7 @@ def work(tmp_path_factory: pytest.TempPathFactory) -> Path:
     make_town(200, grid=Grid(0, 0, 800, 800, nx=8, ny=8), window=DEMO_WINDOW).write(folder)
     done = gridveil_command(
         folder,
-        f"publish readings.parquet --households households.parquet {PLACE} {BOUNDS} --epsilon 3 "
-        "--mechanism even --out release",
+        f"publish {TABLES} {PLACE} {BOUNDS} --epsilon 3 --mechanism even --out release",
     )
     assert done.returncode == 0, done.stderr
     return folder
@@ -38,7 +38,7 @@ def gridveil_command(folder: Path, line: str) -> subprocess.CompletedProcess[str
 
 
 def test_publish_says_what_was_spent_and_keeps_counts_off_standard_output(work: Path) -> None:
-    line = f"publish readings.parquet --households households.parquet {PLACE} {BOUNDS} --epsilon 1 --mechanism identity"
+    line = f"publish {TABLES} {PLACE} {BOUNDS} --epsilon 1 --mechanism identity"
     done = gridveil_command(work, f"{line} --out second")
     assert done.returncode == 0
     assert "Spent epsilon 1 of 1.\n" in done.stdout
@@ -52,7 +52,7 @@ def test_publish_says_what_was_spent_and_keeps_counts_off_standard_output(work: 
 
 
 def test_bounds_need_not_be_stated(work: Path) -> None:
-    line = f"publish readings.parquet --households households.parquet {PLACE} --epsilon 3 --mechanism even"
+    line = f"publish {TABLES} {PLACE} --epsilon 3 --mechanism even"
     done = gridveil_command(work, f"{line} --out without")
     assert done.returncode == 0, done.stderr
     assert "Spent epsilon 3 of 3" in done.stdout
@@ -88,6 +88,7 @@ def test_flags_override_the_spec_and_paths_are_relative_to_it(work: Path) -> Non
         bound_window = 192
         epsilon = 1
         mechanism = "even"
+        no_ledger = true
         out = "from-spec"
         """
     )
@@ -147,11 +148,11 @@ def test_longitude_and_latitude_need_a_coordinate_system(tmp_path: Path) -> None
     assert seen.returncode == 0
     assert "give --crs EPSG:4326" in seen.stdout
     assert "--crs" not in gridveil_command(tmp_path, f"check {tables} {place} --crs EPSG:4326").stdout
-    refused = gridveil_command(tmp_path, f"publish {tables} {place} --epsilon 3 --out release")
+    refused = gridveil_command(tmp_path, f"publish {tables} {place} --no-ledger --epsilon 3 --out release")
     assert (refused.returncode, (tmp_path / "release").exists()) == (2, False)
     assert "give --crs EPSG:4326" in refused.stderr
     assert "read the tables" not in refused.stderr
-    done = gridveil_command(tmp_path, f"publish {tables} {place} --epsilon 3 --out release --crs local")
+    done = gridveil_command(tmp_path, f"publish {tables} {place} --no-ledger --epsilon 3 --out release --crs local")
     assert done.returncode == 0, done.stderr
 
 
@@ -191,9 +192,7 @@ def test_mistakes_get_an_exit_code_and_words_that_help(
     work: Path, line: str, code: int, words: str, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(work)
-    monkeypatch.setattr(
-        sys, "argv", f"gridveil publish readings.parquet --households households.parquet {line}".split()
-    )
+    monkeypatch.setattr(sys, "argv", f"gridveil publish {TABLES} {line}".split())
     with pytest.raises(SystemExit) as stopped:
         main()
     assert stopped.value.code == code
@@ -202,7 +201,7 @@ def test_mistakes_get_an_exit_code_and_words_that_help(
 
 
 def test_an_empty_publication_warns_the_operator_only(work: Path) -> None:
-    line = f"publish readings.parquet --households households.parquet {BOUNDS} --epsilon 1 --mechanism even --grid 8x8"
+    line = f"publish {TABLES} {BOUNDS} --epsilon 1 --mechanism even --grid 8x8"
     done = gridveil_command(work, f"{line} --extent 5000,0,5800,800 --start 2013-02-04T00:00 --steps 120 --out empty")
     assert done.returncode == 0
     assert "WARNING: no reading counts" in done.stderr
@@ -210,7 +209,7 @@ def test_an_empty_publication_warns_the_operator_only(work: Path) -> None:
 
 
 def test_a_clock_that_is_not_known_is_refused_before_anything_is_read(work: Path) -> None:
-    line = f"publish readings.parquet --households households.parquet {PLACE} {BOUNDS} --epsilon 1 --out new"
+    line = f"publish {TABLES} {PLACE} {BOUNDS} --epsilon 1 --out new"
     done = gridveil_command(work, f"{line} --set profile_zone=Mars/Olympus")
     assert done.returncode == 2
     assert "mechanism mosaic: profile_zone" in done.stderr
@@ -218,7 +217,7 @@ def test_a_clock_that_is_not_known_is_refused_before_anything_is_read(work: Path
 
 
 def test_what_cannot_be_written_is_refused_before_anything_is_read(work: Path) -> None:
-    line = f"publish readings.parquet --households households.parquet {PLACE} {BOUNDS} --epsilon 1 --mechanism even"
+    line = f"publish {TABLES} {PLACE} {BOUNDS} --epsilon 1 --mechanism even"
     done = gridveil_command(work, f"{line} --out readings.parquet/release")
     assert done.returncode == 2
     assert "is a file" in done.stderr
@@ -226,7 +225,7 @@ def test_what_cannot_be_written_is_refused_before_anything_is_read(work: Path) -
 
 
 def test_the_label_can_be_filled_in_by_flags(work: Path) -> None:
-    line = f"publish readings.parquet --households households.parquet {PLACE} {BOUNDS} --epsilon 1 --mechanism even"
+    line = f"publish {TABLES} {PLACE} {BOUNDS} --epsilon 1 --mechanism even"
     words = ["--title", "A town", "--publisher", "The grid", "--bound-origin", "statistics", "--choices", "before"]
     done = subprocess.run([GRIDVEIL, *line.split(), "--out", "told", *words], cwd=work, check=False)
     assert done.returncode == 0
@@ -248,6 +247,7 @@ def test_publishing_twice_from_python(work: Path) -> None:
             bound_window=192,
             epsilon=1,
             mechanism="even",
+            no_ledger=True,
             out=work / f"python-{number}",
         )
         assert "24,000 rows of readings, 24,000 of them counted; 200 households" in str(published.report)
@@ -275,7 +275,7 @@ def test_version(work: Path) -> None:
 
 
 def test_interrupting_says_so_and_leaves_nothing(work: Path) -> None:
-    line = f"publish readings.parquet --households households.parquet {PLACE} {BOUNDS} --epsilon 1 --out cut"
+    line = f"publish {TABLES} {PLACE} {BOUNDS} --epsilon 1 --out cut"
     line += " --mechanism stpt --set epochs=100000"
     before = set(work.iterdir())
     with subprocess.Popen([GRIDVEIL, *line.split()], cwd=work, stderr=subprocess.PIPE, text=True) as running:
@@ -293,7 +293,8 @@ def test_interrupting_says_so_and_leaves_nothing(work: Path) -> None:
 
 def test_missing_files_are_input_errors(work: Path) -> None:
     done = gridveil_command(
-        work, f"publish nothing.parquet --households households.parquet {PLACE} {BOUNDS} --epsilon 3 --out new"
+        work,
+        f"publish nothing.parquet --no-ledger --households households.parquet {PLACE} {BOUNDS} --epsilon 3 --out new",
     )
     assert done.returncode == 3
     assert "nothing.parquet" in done.stderr
@@ -301,7 +302,7 @@ def test_missing_files_are_input_errors(work: Path) -> None:
 
 
 def test_an_acknowledged_epsilon_is_in_the_label(work: Path) -> None:
-    line = f"publish readings.parquet --households households.parquet {PLACE} {BOUNDS} --epsilon 50 --mechanism even"
+    line = f"publish {TABLES} {PLACE} {BOUNDS} --epsilon 50 --mechanism even"
     done = gridveil_command(work, f"{line} --acknowledge --out weak")
     assert done.returncode == 0, done.stderr
     said = "WARNING: epsilon 50 is high"

@@ -1,5 +1,9 @@
-"""Make a release again from `label.yaml` and `answers.npz` in this folder. Run by test_leak in a process of its own."""
+"""Make releases again, each from `label.yaml` and `answers.npz` in a folder named on standard input.
 
+Run by test_leak as a process of its own.
+"""
+
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -13,9 +17,9 @@ from gridveil.release.write import write_release
 from gridveil.testing import Tape, kernel_without_data
 
 
-def main() -> None:
-    label = load_label(Path("label.yaml"))
-    answers = np.load("answers.npz")
+def make_again(folder: Path) -> None:
+    label = load_label(folder / "label.yaml")
+    answers = np.load(folder / "answers.npz")
     tape = Tape([(answers[f"v{i}"], answers[f"s{i}"]) for i in range(len(answers) // 2)])
     grid, window = label.grid.grid(), label.window.window()
     published = next(bound for bound in label.bounds if bound.window == "published")
@@ -29,8 +33,11 @@ def main() -> None:
     accounted = label.privacy.model_copy(update={"epsilon_accounted": kernel.spent})
     correction = estimate.details.get(FACTOR)
     again = label.model_copy(update={"mechanism": facts, "privacy": accounted, "correction": correction})
-    write_release(Path("again"), grid=grid, window=window, estimate=estimate, label=again)
+    write_release(folder / "again", grid=grid, window=window, estimate=estimate, label=again)
 
 
 if __name__ == "__main__":
-    main()
+    for line in sys.stdin:
+        make_again(Path(line.rstrip("\n")))
+        sys.stdout.write(line)
+        sys.stdout.flush()

@@ -6,9 +6,8 @@ answers again. Holds for every registered mechanism, so that a new one is tested
 
 import json
 import re
-import shutil
-import subprocess
 import sys
+from collections.abc import Callable
 from datetime import date
 from pathlib import Path
 
@@ -20,63 +19,56 @@ from gridveil.cli import main as cli
 from gridveil.privacy import kernel
 from gridveil.publication import run
 from gridveil.release.open import open_release
-from gridveil.spec import make_spec
+from gridveil.spec import Spec, make_spec
 from gridveil.testing import Tape
 
 TODAY = date(2026, 1, 1)
-REPLAY = Path(__file__).parent / "replay.py"
 every_publication = pytest.mark.parametrize(("name", "bound"), town.PUBLICATIONS)
 
 
 @every_publication
+@pytest.mark.usefixtures("read_once")
 def test_neighbours_with_the_same_noisy_answers_publish_the_same_bytes(
-    name: str, bound: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    name: str, bound: str, tables: Path, tmp_path: Path
 ) -> None:
-    homes, rows = town.town()
-    town.write(tmp_path / "a", homes, rows)
-    monkeypatch.chdir(tmp_path / "a")
     tape = Tape.record(seed=1)
-    run(make_spec(town.settings(name, bound)), noise=tape, today=TODAY)
-    published = town.content(tmp_path / "a" / "release")
-    for what, change in town.CHANGES.items():
-        folder = tmp_path / what
-        town.write(folder, *change(homes, rows))
-        monkeypatch.chdir(folder)
+    run(spec(name, bound, tables / "unchanged", tmp_path / "release"), noise=tape, today=TODAY)
+    published = town.content(tmp_path / "release")
+    for what in town.CHANGES:
         again = tape.replay()
-        run(make_spec(town.settings(name, bound)), noise=again, today=TODAY)
+        run(spec(name, bound, tables / what, tmp_path / what / "release"), noise=again, today=TODAY)
         again.check_played()
-        assert town.content(folder / "release") == published
+        assert town.content(tmp_path / what / "release") == published
 
 
 @every_publication
+@pytest.mark.usefixtures("read_once")
 def test_measurements_alone_give_the_same_release(
-    name: str, bound: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    name: str, bound: str, tables: Path, make_again: Callable[[Path], None], tmp_path: Path
 ) -> None:
-    """A new process that never saw the tables makes the release again from its label and the noisy answers."""
-    town.write(tmp_path / "a", *town.town())
-    monkeypatch.chdir(tmp_path / "a")
+    """A process that never saw the tables makes the release again from its label and the noisy answers."""
     tape = Tape.record(seed=2)
-    run(make_spec(town.settings(name, bound)), noise=tape, today=TODAY)
+    run(spec(name, bound, tables / "unchanged", tmp_path / "release"), noise=tape, today=TODAY)
     answers = {f"{kind}{i}": part for i, pair in enumerate(tape.answers) for kind, part in zip("vs", pair, strict=True)}
-    np.savez(tmp_path / "answers.npz", **answers)
-    (tmp_path / "label.yaml").write_bytes(Path("release/label.yaml").read_bytes())
-    published = town.content(Path("release"))
-    monkeypatch.chdir(tmp_path)
-    shutil.rmtree("a")
-    subprocess.run([sys.executable, REPLAY], check=True)
-    assert town.content(tmp_path / "again") == published
+    alone = tmp_path / "alone"
+    alone.mkdir()
+    np.savez(alone / "answers.npz", **answers)
+    (alone / "label.yaml").write_bytes((tmp_path / "release" / "label.yaml").read_bytes())
+    make_again(alone)
+    assert town.content(alone / "again") == town.content(tmp_path / "release")
 
 
 @every_publication
-def test_the_whole_budget_is_used_and_no_more(
-    name: str, bound: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    town.write(tmp_path / "a", *town.town())
-    monkeypatch.chdir(tmp_path / "a")
+@pytest.mark.usefixtures("read_once")
+def test_the_whole_budget_is_used_and_no_more(name: str, bound: str, tables: Path, tmp_path: Path) -> None:
     for epsilon in ("0.1", "3", "30"):
-        spec = make_spec({**town.settings(name, bound), "epsilon": epsilon, "out": Path(f"release-{epsilon}")})
-        spent = run(spec, noise=Tape.record(seed=3), today=TODAY).label.privacy.epsilon_accounted
+        asked = spec(name, bound, tables / "unchanged", tmp_path / epsilon, epsilon=epsilon)
+        spent = run(asked, noise=Tape.record(seed=3), today=TODAY).label.privacy.epsilon_accounted
         assert float(epsilon) * (1 - 1e-9) <= spent <= float(epsilon)
+
+
+def spec(name: str, bound: str, tables: Path, out: Path, **more: str) -> Spec:
+    return make_spec({**town.settings(name, bound, tables), "out": out, **more})
 
 
 @pytest.mark.parametrize("bounds", ["--bound-step 5 --bound-window 40", "--bound auto"])
@@ -94,7 +86,7 @@ def test_what_recipients_see_of_the_command_is_the_same(
         noise = tape if what == "unchanged" else tape.replay()
         monkeypatch.setattr(kernel, "ExactNoise", lambda noise=noise: noise)
         flags = "readings.parquet --households households.parquet --extent 0,0,4,4 --grid 4x4 --start 2013-02-04T00:00 "
-        flags += f"--steps 24 {bounds} --epsilon 3 --mechanism even --out release"
+        flags += f"--steps 24 {bounds} --epsilon 3 --mechanism even --no-ledger --out release"
         monkeypatch.setattr(sys, "argv", ["gridveil", "publish", *flags.split()])
         with pytest.raises(SystemExit) as stopped:
             cli.main()

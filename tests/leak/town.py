@@ -33,12 +33,12 @@ PUBLICATIONS = [*product(names(), BOUNDS), *(("mosaic", more) for more in MOSAIC
 """Names of mechanisms, and of how they are published."""
 
 
-def settings(name: str, bound: str = "given") -> dict[str, Any]:
+def settings(name: str, bound: str = "given", tables: Path = Path()) -> dict[str, Any]:
     """A publication of any mechanism, present or future, small enough to be run many times."""
     small = {"train_steps": TRAIN, "epochs": 1, "depth": 2, "buckets": 6}
     return {
-        "readings": {"path": "readings.parquet"},
-        "households": {"path": "households.parquet"},
+        "readings": {"path": str(tables / "readings.parquet")},
+        "households": {"path": str(tables / "households.parquet")},
         "extent": (0, 0, SIDE, SIDE),
         "grid": (SIDE, SIDE),
         "start": START,
@@ -46,6 +46,7 @@ def settings(name: str, bound: str = "given") -> dict[str, Any]:
         "epsilon": "3",
         "mechanism": name,
         "parameters": {key: small[key] for key in defaults(name) if key in small},
+        "no_ledger": True,
         "out": Path("release"),
         **{**BOUNDS, **MOSAICS}[bound],
     }
@@ -75,7 +76,8 @@ def _readings(change: dict[str, Any]) -> Change:
 
 def _new(name: str, kwh: float) -> Change:
     often = [{"household": name, "timestamp": START + i * timedelta(minutes=7), "kwh": kwh} for i in range(99)]
-    return lambda homes, rows: ([*homes, {"household": name, "x": 2.5, "y": 0.1}], [*rows, *often])
+    place = {"household": name, "x": 1.5, "y": 2.1}  # in a cell where nobody else lives
+    return lambda homes, rows: ([*homes, place], [*rows, *often])
 
 
 CHANGES: dict[str, Change] = {

@@ -109,6 +109,7 @@ def publish(
         "title": title,
         "publisher": "Example Grid Company",
         "choices": "before the town was made",
+        "no_ledger": True,
         "out": out,
     }
     run(make_spec(settings), noise=noise, today=date(2026, 11, 16))

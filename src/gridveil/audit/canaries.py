@@ -44,7 +44,7 @@ class Worlds:
     """Neighbours that differ in the canary only, and the public facts of both.
 
     bound: of the published window; with `private_bound` what its steps add up to, a lower one being chosen privately.
-    cell, step: where the canary lives, and the step in which it uses most.
+    cell, steps: where the canary lives, and the steps in which it uses most.
     """
 
     name: str
@@ -54,8 +54,20 @@ class Worlds:
     window: Window
     bound: Bound
     cell: Cell
-    step: int
+    steps: tuple[int, ...]
     private_bound: bool = False
+
+    @property
+    def step(self) -> int:
+        """The first step in which the canary uses most."""
+        return self.steps[0]
+
+    @property
+    def series(self) -> Ints:
+        """What is left of the canary under the bound."""
+        series = np.zeros(self.window.steps, dtype=np.int64)
+        series[list(self.steps)] = self.bound.step
+        return series
 
 
 @dataclass(frozen=True)
@@ -106,7 +118,7 @@ def world(canary: Canary, *, train_steps: int = 0) -> Worlds:
         WINDOW,
         canary.bound,
         canary.cell,
-        canary.steps[0],
+        canary.steps,
         canary.private_bound,
     )
 

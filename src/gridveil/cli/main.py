@@ -9,6 +9,7 @@ import typer
 
 import gridveil
 from gridveil.cli import (
+    audit,
     bench,
     check,
     compare,
@@ -47,7 +48,10 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-for command in (demo, convert, check, plan, publish, verify, query, serve, info, export, report, compare, mechanisms):
+for command in (
+    *(demo, convert, check, plan, publish, verify, query, serve, info, export),
+    *(report, compare, mechanisms, audit),
+):
     app.command(command.__name__.rpartition(".")[2])(command.run)
 app.add_typer(bench.app, name="bench")
 app.add_typer(ledger.app, name="ledger")

@@ -1,0 +1,138 @@
+"""The audit of a mechanism: all attacks carried out, and what each of them proves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gridveil.audit.bound import lower_bound
+from gridveil.audit.canaries import TRAIN, Worlds, canaries, world
+from gridveil.audit.draws import Pair, draw, moved_answers
+from gridveil.audit.effort import ERROR, Attack, Effort, attacks_on, error_of_each
+from gridveil.audit.outcomes import Case, run_once
+from gridveil.audit.statistics import FILE_STATISTICS, STATISTICS, Statistic
+from gridveil.errors import GridveilError
+from gridveil.mechanisms.registry import make, names, train_steps
+from gridveil.privacy.noise import ExactNoise
+
+TRANSCRIPT = "transcript log-likelihood"
+SHARES = (12, 3)
+"""Of an attack's draws: runs are at least one in so many of them, and at most."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What one attack proves: with probability `confidence`, no `lower` of the whole audit is above the true epsilon.
+
+    runs: in either world; half of them chose the threshold, the others were counted.
+    bound: whether the window bound was given or chosen privately.
+    """
+
+    mechanism: str
+    epsilon: float
+    lower: float
+    confidence: float
+    runs: int
+    statistic: str
+    canary: str
+    bound: str
+    parameters: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Carried:
+    """What came of one attack.
+
+    loss: the exact loss of the worst transcript seen, in epsilon: what a perfect attacker with endless runs attains.
+    faults: what must not be, in words: proofs against the claim that need no statistics.
+    """
+
+    findings: list[Finding]
+    loss: float
+    faults: list[str]
+
+
+def audit(mechanism: str, epsilon: float | str, effort: Effort | None = None) -> Carried:
+    """Carry out all attacks on a mechanism, here and now; findings with the highest lower bound come first.
+
+    Guarantee: see `lower_bound`. The error of a whole audit of all registered mechanisms is shared out evenly among all
+    of its bounds, also where only one mechanism is attacked: whatever is attacked, all bounds hold together with
+    probability `1 - ERROR`.
+    """
+    effort = effort or Effort()
+    each = error_of_each(family(mechanism), effort)
+    return combine(carry_out(attack, epsilon, each) for attack in attacks_on(mechanism, effort))
+
+
+def family(*more: str) -> list[str]:
+    """Return all mechanisms that an audit shares its error among."""
+    return list(dict.fromkeys([*names(), *more]))
+
+
+def combine(parts: Iterable[Carried]) -> Carried:
+    """Put what came of several attacks together, the strongest first."""
+    every = list(parts)
+    findings = sorted((found for part in every for found in part.findings), key=lambda found: -found.lower)
+    return Carried(findings, max(part.loss for part in every), [fault for part in every for fault in part.faults])
+
+
+def carry_out(attack: Attack, epsilon: float | str, error: float) -> Carried:
+    """Carry out one attack. `error` is that of each single lower bound."""
+    worlds = _worlds(attack.canary, train_steps(make(attack.mechanism, {})) > 0)
+    case = Case.of(attack.mechanism, epsilon, worlds, **attack.parameters)
+    claim = float(case.budget.epsilon)
+
+    def finding(statistic: str, yes: NDArray[np.float64], no: NDArray[np.float64]) -> Finding:
+        attained = lower_bound(yes, no, error=error)
+        bound = "private" if worlds.private_bound else "given"
+        here = attack.mechanism, claim, attained.lower, 1 - ERROR, min(len(yes), len(no)), statistic
+        return Finding(*here, attack.canary, bound, attack.parameters)
+
+    where = f"{attack.mechanism}, canary {attack.canary}"
+    try:
+        pairs = [Pair(case, canary=bool(number % 2)) for number in range(attack.pairs)]
+    except GridveilError as error_of_pair:
+        return Carried([], np.inf, [f"{where}: {error_of_pair}"])
+    worst = max(pairs, key=lambda pair: pair.worst)
+    too_much = [pair for pair in pairs if pair.exceeds(claim)]
+    faults = [f"{where}: some answers have a loss of {pair.worst:.6g}, above {claim:g}" for pair in too_much[:1]]
+    findings = [finding(TRANSCRIPT, *_ratios(worst, attack.draws))]
+    if attack.runs:
+        seen = [_watch(case, attack, STATISTICS | FILE_STATISTICS, canary=canary) for canary in (True, False)]
+        findings += [finding(name, seen[0][name], seen[1][name]) for name in seen[0]]
+    return Carried(findings, max(max(pair.worst, abs(pair.ratio)) for pair in pairs), faults)
+
+
+def _ratios(pair: Pair, draws: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the log-ratios of many transcripts with and without the canary: fresh noise on the questions of a run.
+
+    The questions are those of one recorded run. The kernel's promise holds for any questions, so also for these.
+    """
+    most, least = draws // SHARES[1], draws // SHARES[0]
+    runs = min(most, max(least, draws // max(moved_answers(pair), 1)))
+    noise = ExactNoise()
+    return draw(pair.with_canary, pair.without, runs, noise), -draw(pair.without, pair.with_canary, runs, noise)
+
+
+def _watch(
+    case: Case, attack: Attack, statistics: Mapping[str, Statistic], *, canary: bool
+) -> dict[str, NDArray[np.float64]]:
+    """Run the real path many times in one world, and return the values of every statistic."""
+    values: dict[str, list[float]] = {name: [] for name in statistics}
+    for number in range(attack.runs):
+        outcome = run_once(case, canary=canary, write=number < attack.written)
+        for name, statistic in statistics.items():
+            if name in STATISTICS or outcome.files:
+                values[name].append(statistic(outcome, case.worlds))
+    return {name: np.array(seen) for name, seen in values.items()}
+
+
+@cache
+def _worlds(canary: str, trains: bool) -> Worlds:  # noqa: FBT001  # a key of the cache
+    chosen = next(known for known in canaries() if known.name == canary)
+    return world(chosen, train_steps=TRAIN if trains else 0)

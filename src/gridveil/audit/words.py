@@ -1,0 +1,31 @@
+"""An audit as a table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.table import Table
+
+from gridveil.audit.result import Entry
+
+
+def table(found: Sequence[Entry]) -> Table:
+    """Return a row for each mechanism: what is claimed, what was attained, and by what."""
+    confidence = f"{found[0]['confidence']:.6f}"
+    shown = Table(title=f"Lower bounds on epsilon, all at once with confidence {confidence}", title_justify="left")
+    for heading in ("mechanism", "strongest statistic", "canary"):
+        shown.add_column(heading, overflow="fold")
+    for heading in ("runs", "claimed", "attained", "at least", "exact loss"):
+        shown.add_column(heading, justify="right", no_wrap=True)
+    for entry in found:
+        shown.add_row(
+            entry["mechanism"],
+            entry.get("statistic", "none: see what it objects to"),
+            entry.get("canary", ""),
+            f"{entry.get('runs', 0):,}",
+            f"{entry['epsilon']:g}",
+            f"{entry['lower']:.2f}",
+            "-" if entry["least"] is None else f"{entry['least']:.2f}",
+            "-" if entry["loss"] is None else f"{entry['loss']:.3f}",
+        )
+    return shown

@@ -26,7 +26,8 @@ MOST_CELLS = 2**34
 LONGEST_AXIS = 2**22
 TIGHTEST = 2048  # bytes that one in the file can stand for; gzip packs up to 1,032
 FLOAT, DOUBLE, INTEGER = "f4", "f8", "i4"  # how arrays are stored
-LARGEST_CHUNK = 2**26
+LARGEST_CHUNK = 2**20  # bytes, packed or not: unpacking one, whatever it says, takes about a thousand times as many
+FILTERS = (h5py.h5z.FILTER_SHUFFLE, h5py.h5z.FILTER_DEFLATE, h5py.h5z.FILTER_FLETCHER32)  # that HDF5 itself has
 HELD_BYTES = 2**25
 CACHED_BYTES = 2**24  # of each variable's chunks: all that hold one step of 256 x 256 cells, so that the next is there
 CACHED_SLOTS = 10_007
@@ -50,7 +51,16 @@ def reading(path: Path) -> Iterator[None]:
     """Say which file is damaged; h5py answers one with whatever error its first bad byte leads to."""
     try:
         yield
-    except (OSError, LookupError, ValueError, TypeError, RuntimeError, AttributeError, MemoryError) as error:
+    except (
+        OSError,
+        ValueError,
+        TypeError,
+        LookupError,
+        ArithmeticError,
+        RuntimeError,
+        AttributeError,
+        MemoryError,
+    ) as error:
         msg = f"{path}: not a release's values, or damaged ({error}); get a fresh copy of the release"
         raise InputError(msg) from error
 
@@ -102,12 +112,12 @@ def _check_axes(file: Stored, label: Label) -> None:
 
 
 def _error_model(file: Stored, shape: Shape, hours: float) -> ErrorModel:
-    group = file[GROUP]
+    group = _inside(file, GROUP)
     kind = group.attrs["error_model"]
     if kind == "posterior":
         return _draws(group, shape, hours)
     if kind == "replicates":
-        count = group["replicate_time"].shape[0]
+        count = _inside(group, "replicate_time").shape[0]
         if count < FEWEST_REPLICATES:
             msg = f"{count} replicates make no error bar"
             raise ValueError(msg)
@@ -123,23 +133,23 @@ def _error_model(file: Stored, shape: Shape, hours: float) -> ErrorModel:
         msg = f"error model {kind!r} is not known"
         raise ValueError(msg)
     shares = _held(_broadcastable(group, "part_shares", shape, DOUBLE))
-    if "part_labels" not in group:
+    if not _has(group, "part_labels"):
         return Parts(None, _held(_broadcastable(group, "part_scales", shape, DOUBLE)), shares)
     labels = _held(_broadcastable(group, "part_labels", shape, INTEGER))
-    parts = min(group["part_scales"].shape[0], MOST_PARTS)
+    parts = min(_inside(group, "part_scales").shape[0], MOST_PARTS)
     return Parts(labels, _dataset(group, "part_scales", (parts,), DOUBLE)[()], shares)
 
 
 def _draws(group: Stored, shape: Shape, hours: float) -> Draws:
     """Read draws of what may be true, with the numbers of households' behaviour."""
     steps, *cells = shape
-    count, regions = group["draw_time"].shape[:2]
+    count, regions = _inside(group, "draw_time").shape[:2]
     space = _dataset(group, "draw_space", (count, *cells), FLOAT)
     time = _dataset(group, "draw_time", (count, regions, steps), FLOAT)
     if space.nbytes + time.nbytes > MOST_REPLICATE_BYTES:
         msg = f"{count} draws for {regions} regions are more than any release has"
         raise ValueError(msg)
-    terms = (min(group["behaviour_hours"].shape[0], MOST_TERMS),)
+    terms = (min(_inside(group, "behaviour_hours").shape[0], MOST_TERMS),)
     behaviour = Behaviour(
         *(tuple(_dataset(group, f"behaviour_{name}", terms)[()].tolist()) for name in ("strength", "hours", "period"))
     )
@@ -165,7 +175,7 @@ def _factors(group: Stored, shape: Shape) -> Factors:
         msg = f"noise_scale is {scale}"
         raise ValueError(msg)
     stored = {
-        axis: _dataset(group, name, (length, *group[name].shape[1:2]), DOUBLE) if name in group else None
+        axis: _dataset(group, name, (length, *_inside(group, name).shape[1:2]), DOUBLE) if _has(group, name) else None
         for axis, length in zip(("x", "y", "time"), shape[::-1], strict=True)
         for name in [f"noise_{axis}"]
     }
@@ -180,7 +190,7 @@ def _factors(group: Stored, shape: Shape) -> Factors:
 
 
 def _broadcastable(group: Stored, name: str, shape: Shape, kind: str) -> Stored:
-    stored = group[name].shape
+    stored = _inside(group, name).shape
     if len(stored) != len(shape):
         msg = f"{name} has {len(stored)} axes"
         raise ValueError(msg)
@@ -190,10 +200,7 @@ def _broadcastable(group: Stored, name: str, shape: Shape, kind: str) -> Stored:
 
 def _dataset(group: Stored, name: str, shape: tuple[int, ...], kind: str | None = None) -> Stored:
     """Return a dataset that has the expected shape and kind of number, and whose bytes are in this file."""
-    if name not in group:
-        msg = f"{name} is missing"
-        raise ValueError(msg)
-    dataset = group[name]
+    dataset = _inside(group, name)
     if dataset.shape != shape:
         msg = f"{name} has shape {dataset.shape} instead of {shape}"
         raise ValueError(msg)
@@ -203,10 +210,39 @@ def _dataset(group: Stored, name: str, shape: tuple[int, ...], kind: str | None 
     strange = dataset.dtype.kind not in "if" if kind is None else dataset.dtype.newbyteorder("=") != np.dtype(kind)
     vast = np.prod(dataset.chunks or 1) * dataset.dtype.itemsize > LARGEST_CHUNK
     unwritten = dataset.nbytes > TIGHTEST * dataset.id.get_storage_size()
-    if strange or vast or unwritten:
+    if strange or vast or unwritten or _packed_strangely(dataset):
         msg = f"{name} is stored in a way that no release is"
         raise ValueError(msg)
     return dataset
+
+
+def _inside(group: Stored, path: str) -> Stored:
+    """Return what has this name, and is there itself: following a link could wait for a pipe, or open another file."""
+    for name in path.split("/"):
+        if not _has(group, name):
+            msg = f"{path} is missing"
+            raise ValueError(msg)
+        if group.get(name, getclass=True, getlink=True) is not h5py.HardLink:
+            msg = f"{path} points to another file or place"
+            raise ValueError(msg)
+        group = group[name]
+    return group
+
+
+def _has(group: Stored, name: str) -> bool:
+    """Whether there is a link of this name; it is not followed."""
+    return bool(group.id.links.exists(name.encode()))
+
+
+def _packed_strangely(dataset: Stored) -> bool:
+    """Whether chunks went through other filters, or one twice, or one of them is larger than it could be."""
+    settings = dataset.id.get_create_plist()
+    filters = [settings.get_filter(i)[0] for i in range(settings.get_nfilters())]
+    if len(set(filters)) < len(filters) or not set(filters) <= set(FILTERS):
+        return True
+    if dataset.chunks is None or dataset.id.get_storage_size() <= LARGEST_CHUNK:
+        return False
+    return dataset.id.chunk_iter(lambda chunk: True if chunk.size > LARGEST_CHUNK else None) is not None
 
 
 def _held(dataset: Stored) -> Stored:

@@ -21,6 +21,7 @@ from gridveil.ingest.clock import timezone
 from gridveil.ingest.crs import metres_per_unit
 from gridveil.ingest.schema import HouseholdsTable, ReadingsTable, Seconds
 from gridveil.privacy.bound import Bound
+from gridveil.regular import read_small
 
 T = TypeVar("T")
 SLACK = timedelta(days=366)
@@ -28,6 +29,9 @@ SLACK = timedelta(days=366)
 
 DEFAULT_MECHANISM = "mosaic"
 """Of a publication that names none, and the first of the demo; `--help` says it too."""
+
+LARGEST = 2**16
+"""Bytes of a file with a spec."""
 
 WH_PER_KWH = 1000
 SECONDS_PER_HOUR = 3600
@@ -259,11 +263,11 @@ def _watt_hours(kwh: float) -> int:
 def read_spec(path: Path) -> dict[str, Any]:
     """Return the settings of a TOML file; its paths are relative to the file."""
     try:
-        settings = tomllib.loads(path.read_text(encoding="utf-8"))
+        settings = tomllib.loads(read_small(path, LARGEST))
     except OSError as error:
         msg = f"{path}: cannot be read as a spec ({error.strerror})"
         raise InputError(msg) from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (ValueError, RecursionError) as error:
         msg = f"{path}: not a TOML file ({error})"
         raise InputError(msg) from error
     for name in ("readings", "households"):

@@ -8,11 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from gridveil.errors import InputError, UsageError
+from gridveil.regular import read_small
 from gridveil.release.area import Area
 from gridveil.release.open import Release
 
 NAMES = ("name", "id")
 """Properties of a feature that are its name, whatever their case."""
+LARGEST = 2**26
+"""Bytes of a file; one with as many corners as are taken has a tenth."""
 
 
 def from_limits(release: Release, text: str) -> Area:
@@ -51,7 +54,7 @@ def _system(crs: str) -> str:
 def read(file: Path) -> Any:  # noqa: ANN401 - whatever JSON there is; Area looks at it
     """Return the content of a GeoJSON file."""
     try:
-        return json.loads(file.read_text(encoding="utf-8-sig"))
+        return json.loads(read_small(file, LARGEST))
     except (OSError, ValueError, RecursionError) as error:
         msg = f"{file}: not a GeoJSON file that can be read ({error})"
         raise InputError(msg) from error

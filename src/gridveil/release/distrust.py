@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import math
-import os
-import stat
 from datetime import date
 from functools import lru_cache
-from pathlib import Path
 
 from gridveil.errors import UsageError
 from gridveil.privacy.budget import attacker_rate
@@ -21,21 +18,6 @@ ROUNDING = 1e-9
 FALSE_POSITIVES = 0.01  # what the label's sentences speak of
 FLAT = 2
 KNOWN_SYSTEMS = {"local", "EPSG:4326"}  # need no look at PROJ's tables, which takes a tenth of a second
-
-
-def read_regular(path: Path, most: int) -> bytes:
-    """Return a file's bytes, at most one more than `most`; devices and pipes are refused, and never waited for."""
-    handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    with os.fdopen(handle, "rb") as file:
-        check_regular(os.fstat(handle))
-        return file.read(most + 1)
-
-
-def check_regular(status: os.stat_result) -> None:
-    """Refuse what is not an ordinary file."""
-    if not stat.S_ISREG(status.st_mode):
-        msg = "it is not a regular file"
-        raise ValueError(msg)
 
 
 def check_content(value: object, where: str = "") -> None:

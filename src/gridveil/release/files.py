@@ -9,8 +9,9 @@ import yaml
 from pydantic import ValidationError
 
 from gridveil.errors import GridveilError, InputError
+from gridveil.regular import read_regular
 from gridveil.release import label_yaml
-from gridveil.release.distrust import check_content, check_label, read_regular
+from gridveil.release.distrust import check_content, check_label
 from gridveil.release.label import Label
 
 VALUES = "consumption.nc"

@@ -14,8 +14,8 @@ import numpy as np
 
 from gridveil.errors import InputError, UsageError
 from gridveil.estimate import Behaviour
+from gridveil.regular import check_regular
 from gridveil.release import cf
-from gridveil.release.distrust import check_regular
 from gridveil.release.error_bars.error_model import FEWEST_REPLICATES, ErrorModel, Parts, Shape, Spread
 from gridveil.release.error_bars.linear_noise import Factors
 from gridveil.release.error_bars.posterior import Draws

@@ -7,7 +7,7 @@ import os
 import re
 from pathlib import Path
 
-from gridveil.release.distrust import check_regular, read_regular
+from gridveil.regular import check_regular, read_regular
 from gridveil.release.files import ENTRY, LABEL, README, SUMS, VALUES
 
 SUMMED = (VALUES, LABEL, README, ENTRY)

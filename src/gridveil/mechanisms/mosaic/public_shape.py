@@ -6,6 +6,7 @@ import csv
 import math
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from io import StringIO
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
@@ -14,9 +15,11 @@ import numpy as np
 from gridveil.cube import Window
 from gridveil.errors import InputError
 from gridveil.estimate import Floats
+from gridveil.regular import read_small
 
 HOURS = 24
 SATURDAY = 5
+LARGEST = 2**16  # bytes of a file
 KINDS = ("weekday", "weekend")
 HOW = (
     "a public shape is a CSV with a header and one row for every hour of the day: columns `hour` (0 to 23), one more "
@@ -55,10 +58,9 @@ class PublicShape:
 def read_shape(path: Path | str) -> PublicShape:
     """Read a shape of the day from a CSV file."""
     try:
-        with Path(path).open(newline="", encoding="utf-8-sig") as file:
-            table = csv.DictReader(file)
-            columns, rows = list(table.fieldnames or []), list(table)
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        table = csv.DictReader(StringIO(read_small(Path(path), LARGEST), newline=""))
+        columns, rows = list(table.fieldnames or []), list(table)
+    except (OSError, ValueError, csv.Error) as error:
         msg = f"profile {path} cannot be read ({error}); {HOW}"
         raise InputError(msg) from error
     values = [name for name in columns if name not in {"day", "hour"}]

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import lzma
 import re
+import struct
 import zipfile
 import zlib
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path, PurePosixPath
 from typing import IO
 
@@ -18,6 +21,10 @@ ENDINGS = (".csv", ".txt", ".zip")
 """Of files that are looked at in folders and zips."""
 TOP, MOST = 100, 8 * 2**20
 """So many lines at the top of a file tell its layout, or so many bytes, whichever is less."""
+DEEPEST, MOST_FILES = 3, 10_000
+"""Of zips inside each other, and of files behind all that was named; official ones have two, and some hundred."""
+LOOSE, TIGHTEST = 2**24, 200
+"""A packed file of more bytes than LOOSE may be TIGHTEST times as large as packed; readings pack ten times."""
 
 
 @dataclass(frozen=True)
@@ -57,6 +64,10 @@ class Member:
         return [text[0].removeprefix("\ufeff"), *text[1:]]
 
 
+DAMAGED = (ValueError, LookupError, ArithmeticError, struct.error)
+"""What `zipfile` answers numbers and names in an archive with that make no sense."""
+
+
 @contextmanager
 def reading(name: str) -> Iterator[None]:
     """Turn complaints about a file into ours."""
@@ -68,14 +79,17 @@ def reading(name: str) -> Iterator[None]:
             "Unpack it (7z x FILE, or unzip FILE) and give the files inside"
         )
         raise InputError(msg) from error
-    except (zipfile.BadZipFile, zlib.error, EOFError, OSError, RuntimeError) as error:
+    except (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, OSError, RuntimeError, *DAMAGED) as error:
         msg = f"{name}: cannot be read ({error}). Check that it is complete and that you may read it"
         raise InputError(msg) from error
 
 
 def find(inputs: list[Path]) -> list[Member]:
     """Return all text files behind the paths, in the order given, and within folders and zips by name and number."""
-    found = [member for path in inputs for member in _behind(path)]
+    found = list(islice((member for path in inputs for member in _behind(path)), MOST_FILES + 1))
+    if len(found) > MOST_FILES:
+        msg = f"{inputs[0]}: more than {MOST_FILES:,} files; give those of the format"
+        raise InputError(msg)
     if not found:
         msg = f"{inputs[0]}: nothing in it that ends in {', '.join(ENDINGS)}"
         raise InputError(msg)
@@ -96,6 +110,9 @@ def _behind(path: Path) -> Iterator[Member]:
 
 
 def _of_file(path: Path, *, named: bool) -> Iterator[Member]:
+    if not path.is_file():
+        msg = f"{path}: not a regular file"
+        raise InputError(msg)
     if path.suffix.lower() != ".zip":
         yield Member(path, (), path.stat().st_size, named)
         return
@@ -104,10 +121,16 @@ def _of_file(path: Path, *, named: bool) -> Iterator[Member]:
 
 
 def _of_zip(path: Path, inside: tuple[str, ...], file: IO[bytes]) -> Iterator[Member]:
+    if len(inside) >= DEEPEST:
+        msg = f"{path}: zips are more than {DEEPEST} deep inside each other; unpack them, and give the files inside"
+        raise InputError(msg)
     with zipfile.ZipFile(file) as archive:
         entries = [entry for entry in archive.infolist() if not entry.is_dir() and _wanted(entry.filename)]
         for entry in sorted(entries, key=lambda entry: _order(entry.filename)):
             below = (*inside, entry.filename)
+            if entry.file_size > max(LOOSE, TIGHTEST * entry.compress_size):
+                msg = f"{'::'.join([str(path), *below])}: unpacks to {entry.file_size:,} bytes, as no readings do"
+                raise InputError(msg)
             if entry.filename.lower().endswith(".zip"):
                 with archive.open(entry) as nested:
                     yield from _of_zip(path, below, nested)
@@ -123,4 +146,6 @@ def _wanted(name: str) -> bool:
 
 def _order(name: str) -> list[tuple[int, str]]:
     """Order _2 before _10."""
-    return [(int(part), "") if part.isdigit() else (-1, part) for part in re.split(r"([0-9]+)", name)]
+    parts = re.split(r"([0-9]+)", name)  # digits are at the odd places; as text, because a name may have thousands
+    digits = [(len(number), number) for number in (part.lstrip("0") for part in parts[1::2])]
+    return [digits[i // 2] if i % 2 else (-1, part) for i, part in enumerate(parts)]

@@ -82,7 +82,8 @@ def init(
     show.out.print(f"{book.where}: added the population {population}.")
     for sentence in words.promised(added):
         show.out.print(sentence)
-    line = show.command("publish", "SPEC.toml", "--ledger", book.where, "--population", population)
+    same = "URL" if "://" in ledger else ledger  # it may hold a password
+    line = show.command("publish", "SPEC.toml", "--ledger", same, "--population", population)
     show.out.print(f"Publish with: {line}")
 
 
@@ -144,11 +145,13 @@ def verify(
 
     book = open_ledger(ledger)
     earlier = [] if against is None else _exported(against)
-    faults = [*book.verify(), *book.check_against(earlier)]
-    if not faults:
+    faults = book.verify()
+    chains = []
+    if not faults:  # a damaged chain says nothing about releases
         chains = [book.entries(one.name) for one in book.populations()]
         debits = {entry.hash for chain in chains for entry in chain if entry.kind == "debit"}
         faults = [fault for release in releases or [] for fault in _missing(release, debits)]
+    faults += book.check_against(earlier)
     for fault in faults:
         show.out.print(f"{book.where}: {fault}")
     if faults:

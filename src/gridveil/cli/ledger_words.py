@@ -83,8 +83,8 @@ def tell(account: Account, console: Console) -> None:
     lost = len(account.debits) - len(account.released)
     if lost:
         console.print(
-            f"{_count(lost, 'debit')} without a release: its run was stopped, or is not done yet. What it asked may be "
-            "known to someone, so it stays spent."
+            f"{_count(lost, 'debit')} without a recorded release: a run was stopped, or is not done yet. Someone may "
+            "have seen its answers, so what it asked stays spent."
         )
 
 

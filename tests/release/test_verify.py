@@ -1,0 +1,233 @@
+"""`verify` finds every byte that was changed, whoever changed it, and does not let a hostile file waste its time."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import time
+from collections.abc import Callable
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+import pytest
+import yaml
+
+from gridveil.debit import Spending
+from gridveil.privacy.ledger.book import Ledger, create_ledger, open_ledger
+from gridveil.privacy.ledger.population import Population
+from gridveil.release import verify_cube
+from gridveil.release.debit_facts import DebitFacts, StatedBound
+from gridveil.release.files import dump_label
+from gridveil.release.label import Label
+from gridveil.release.ledger_facts import in_words
+from gridveil.release.sums import write_sums
+from gridveil.release.verify import verify
+from gridveil.release.write import write_release
+
+from .conftest import GRID, KINDS, WINDOW, make_estimate, make_label
+
+Publish = Callable[..., Path]
+BORDEN = Population("Meters of Borden", Fraction(5))
+
+
+def faults(folder: Path, ledger: Ledger | None = None) -> set[str]:
+    return {check.what for check in verify(folder, ledger) if check.verdict == "FAULT"}
+
+
+@pytest.fixture(scope="module")
+def debited(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a ledger and the release that it debited."""
+    folder = tmp_path_factory.mktemp("debited")
+    ledger = create_ledger(str(folder / "ledger.db"))
+    ledger.add_population(BORDEN)
+    plain = make_label()
+    facts = DebitFacts(
+        **{name: getattr(plain, name) for name in ("title", "publisher", "choices", "gridveil_version")},
+        mechanism=plain.mechanism.name,
+        parameters=plain.mechanism.parameters,
+        grid=plain.grid,
+        window=plain.window,
+        training_window=None,
+        bound=StatedBound(step_kwh=20, window_kwh=136, origin="a public study"),
+    )
+    spending = Spending(str(folder / "ledger.db"), None, Fraction(1), {"published": WINDOW}, facts)
+    spending.permit.use()
+    entry, text = spending.entry()
+    label = make_label(ledger_entry=entry, ledger=in_words(entry))
+    out = folder / "release"
+    digests = write_release(out, grid=GRID, window=WINDOW, estimate=make_estimate("parts"), label=label, entry=text)
+    assert spending.record(digests) is None
+    return folder
+
+
+@pytest.fixture
+def copy(debited: Path, tmp_path: Path) -> Path:
+    """The release of `debited`, to be changed."""
+    return Path(shutil.copytree(debited / "release", tmp_path / "copy"))
+
+
+def relabel(folder: Path, change: Callable[[dict[str, Any]], object]) -> None:
+    facts = yaml.safe_load((folder / "label.yaml").read_text())
+    change(facts)
+    (folder / "label.yaml").write_text(dump_label(Label.model_validate(facts)))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_was_written_is_sound(publish: Publish, kind: str) -> None:
+    checks = verify(publish(kind))
+    assert [check.verdict for check in checks] == ["ok", "ok", "ok", "ok", "not checked"]
+    assert "no ledger" in checks[-1].told
+
+
+def test_a_debited_release_is_sound_and_sha256sum_says_so_too(debited: Path) -> None:
+    assert {check.verdict for check in verify(debited / "release", open_ledger(str(debited / "ledger.db")))} == {"ok"}
+    program = shutil.which("sha256sum")
+    if program is None:
+        pytest.skip("needs sha256sum")
+    done = subprocess.run([program, "-c", "SHA256SUMS"], cwd=debited / "release", check=True, capture_output=True)
+    assert done.stdout.count(b": OK") == 4
+
+
+@pytest.mark.parametrize("name", ["label.yaml", "consumption.nc", "README.md", "ledger-entry.json", "SHA256SUMS"])
+def test_any_changed_byte_is_found(copy: Path, debited: Path, name: str) -> None:
+    raw = bytearray((copy / name).read_bytes())
+    raw[len(raw) // 2] ^= 1
+    (copy / name).write_bytes(raw)
+    assert "SHA256SUMS" in faults(copy)
+    if name != "SHA256SUMS":
+        assert "ledger" in faults(copy, open_ledger(str(debited / "ledger.db")))
+
+
+@pytest.mark.parametrize("name", ["label.yaml", "consumption.nc", "README.md", "ledger-entry.json", "SHA256SUMS"])
+def test_a_missing_file_is_found(copy: Path, name: str) -> None:
+    (copy / name).unlink()
+    assert {name, "SHA256SUMS"} <= faults(copy)
+
+
+LIES: dict[str, tuple[Callable[[dict[str, Any]], object], set[str]]] = {
+    "title": (lambda facts: facts.update(title="Another"), {"consumption.nc", "README.md", "ledger-entry.json"}),
+    "spent": (lambda facts: facts["ledger_entry"].update(spent="2"), {"ledger-entry.json"}),
+    "hash": (lambda facts: facts["ledger_entry"].update(hash="0" * 64), {"ledger-entry.json"}),
+    "population": (lambda facts: facts["ledger_entry"].update(population="Others"), {"ledger-entry.json"}),
+    "sentence": (lambda facts: facts.update(ledger="all is well"), {"README.md", "ledger-entry.json"}),
+    "no ledger": (lambda facts: facts.update(ledger_entry=None), {"README.md", "ledger-entry.json"}),
+    "parameters": (lambda facts: facts["mechanism"].update(parameters={"depth": 3}), {"ledger-entry.json"}),
+}
+
+
+@pytest.mark.parametrize("lie", LIES)
+def test_digests_made_anew_do_not_hide_a_lie(copy: Path, debited: Path, lie: str) -> None:
+    change, expected = LIES[lie]
+    relabel(copy, change)
+    write_sums(copy)
+    assert faults(copy) == expected
+    assert "ledger" in faults(copy, open_ledger(str(debited / "ledger.db")))
+
+
+def test_values_that_were_made_anew_with_all_that_follows_are_found_by_the_ledger_alone(
+    copy: Path, debited: Path
+) -> None:
+    with h5py.File(copy / "consumption.nc", "r+") as file:
+        file["consumption"][0, 0, 0] += 1
+        values = file["consumption"][()].astype(float)
+        file["gridveil/prefix_sums"][1:, 1:, 1:] = values.cumsum(0).cumsum(1).cumsum(2)
+    write_sums(copy)
+    assert faults(copy) == set()
+    assert faults(copy, open_ledger(str(debited / "ledger.db"))) == {"ledger"}
+
+
+def test_another_ledger_does_not_know_it(debited: Path, tmp_path: Path) -> None:
+    other = create_ledger(str(tmp_path / "other.db"))
+    assert faults(debited / "release", other) == {"ledger"}
+    other.add_population(BORDEN)
+    *_, check = verify(debited / "release", other)
+    assert (check.verdict, "it has no entry" in check.told) == ("FAULT", True)
+
+
+def test_a_release_without_an_entry_is_in_no_ledger(publish: Publish, debited: Path) -> None:
+    assert faults(publish(), open_ledger(str(debited / "ledger.db"))) == {"ledger"}
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        (lambda file: file["gridveil/prefix_sums"].__setitem__((3, 2, 1), 1e3), "prefix sums are not those"),
+        (lambda file: file["gridveil/prefix_sums"].__setitem__((0, 2, 1), 1.0), "begin with zeros"),
+        (lambda file: file["consumption"].__setitem__((3, 2, 1), 1e6), "prefix sums are not those"),
+        (lambda file: file["consumption"].__setitem__((3, 2, 1), np.nan), "not finite"),
+        (lambda file: file["consumption_se"].__setitem__((3, 2, 1), np.inf), "not finite"),
+        (lambda file: file["consumption_se"].__setitem__((3, 2, 1), -1.0), "below zero"),
+        (lambda file: file.attrs.__setitem__("epsilon", 0.1), "epsilon is not that of label.yaml"),
+        (lambda file: file.__delitem__("consumption_se"), "consumption_se"),
+    ],
+)
+def test_values_that_do_not_hold_together_are_found(publish: Publish, change: Callable[[Any], None], told: str) -> None:
+    folder = publish()
+    with h5py.File(folder / "consumption.nc", "r+") as file:
+        change(file)
+    write_sums(folder)
+    (check,) = (check for check in verify(folder) if check.what == "consumption.nc")
+    assert (check.verdict, told in check.told) == ("FAULT", True), check.told
+
+
+def test_values_are_compared_in_blocks_and_not_for_ever(publish: Publish, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = publish()
+    monkeypatch.setattr(verify_cube, "BLOCK_CELLS", 8)
+    monkeypatch.setattr(verify_cube, "WIDEST", 3)
+    assert faults(folder) == set()
+    monkeypatch.setattr(verify_cube, "SECONDS", -1.0)
+    (check,) = (check for check in verify(folder) if check.what == "consumption.nc")
+    assert check.told.endswith("as far as compared: 0 %")
+
+
+@pytest.mark.parametrize("name", ["label.yaml", "consumption.nc", "README.md", "ledger-entry.json", "SHA256SUMS"])
+@pytest.mark.parametrize("kind", ["device", "pipe", "folder", "vast"])
+def test_hostile_files_are_faults_and_never_waited_for(copy: Path, name: str, kind: str) -> None:
+    path = copy / name
+    path.unlink()
+    if kind == "device":
+        path.symlink_to("/dev/zero")
+    elif kind == "pipe":
+        os.mkfifo(path)
+    elif kind == "folder":
+        path.mkdir()
+    else:
+        with path.open("wb") as file:
+            file.truncate(2**40)
+    begun = time.monotonic()
+    assert {name, "SHA256SUMS"} <= faults(copy)
+    assert time.monotonic() - begun < 20
+
+
+@pytest.mark.parametrize("line", ["../../etc/passwd", "/etc/passwd", "label.yaml\n{hash}  label.yaml", "other.txt", ""])
+def test_names_of_other_files_are_not_believed(publish: Publish, line: str) -> None:
+    folder = publish()
+    sums = folder / "SHA256SUMS"
+    sums.write_text(sums.read_text() + f"{'0' * 64}  {line}\n".replace("{hash}", "0" * 64))
+    assert faults(folder) == {"SHA256SUMS"}
+
+
+def test_other_files_are_named_but_no_fault_and_harm_no_terminal(publish: Publish) -> None:
+    folder = publish()
+    (folder / "report\x1b[31m.html").touch()
+    check = verify(folder)[1]
+    assert (check.verdict, check.told.count("\x1b")) == ("ok", 0)
+    assert "no part of the release: 'report\\x1b[31m.html'" in check.told
+
+
+def test_older_releases_are_checked_as_far_as_they_go(publish: Publish) -> None:
+    folder = publish()
+    (folder / "SHA256SUMS").unlink()
+    relabel(folder, lambda facts: facts.update(schema_version=2, gridveil_version="0.0.9"))
+    verdicts = {check.what: check.verdict for check in verify(folder)}
+    assert verdicts == {
+        "label.yaml": "ok",
+        "SHA256SUMS": "not checked",
+        "consumption.nc": "ok",
+        "README.md": "not checked",
+        "ledger-entry.json": "not checked",
+    }

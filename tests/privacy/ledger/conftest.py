@@ -5,7 +5,6 @@ from pathlib import Path
 
 import psycopg
 import pytest
-
 from tests.privacy.ledger.postgres import server
 
 

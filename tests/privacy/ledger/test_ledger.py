@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 from fractions import Fraction
 
 import pytest
+from tests.privacy.ledger.books import DAY, FILES, MONDAY, TOWN, WEEKS, read, spend
 
 from gridveil.cube import Window
 from gridveil.errors import BudgetError, InputError, UsageError
@@ -13,7 +14,6 @@ from gridveil.privacy.ledger import entry as entries
 from gridveil.privacy.ledger.book import create_ledger, open_ledger
 from gridveil.privacy.ledger.entry import Entry
 from gridveil.privacy.ledger.population import Population, Read
-from tests.privacy.ledger.books import DAY, FILES, MONDAY, TOWN, WEEKS, read, spend
 
 
 def test_ten_tenths_make_one_and_an_eleventh_is_refused(where: str) -> None:

@@ -122,14 +122,14 @@ class Ledger:
         This notices what `verify` cannot: an old copy put back, or a chain cut or written anew together with its head.
         """
         chains = self._store.chains()
-        hashes = {(name, line.number): line.hash for name, chain in chains.items() for line in chain.lines}
+        texts = {(name, line.number): line.text for name, chain in chains.items() for line in chain.lines}
         faults = []
         for entry in earlier:
             at = f"population {entry.population}, entry {entry.number}"
-            kept = hashes.get((entry.population, entry.number))
+            kept = texts.get((entry.population, entry.number))
             if kept is None:
                 faults.append(f"{at}: it was exported earlier and is gone; was an old copy of the ledger put back?")
-            elif kept != entry.hash:
+            elif kept != entry.text:
                 faults.append(f"{at}: it is another one than was exported earlier")
         return faults
 

@@ -41,34 +41,34 @@ class Chain:
         """
         if not self.lines:
             return [f"population {self.population}: all its entries are gone; the ledger's list of heads still has it"]
-        faults = list(self._broken())
-        faults = faults or list(_disorder(self.entries))
-        return faults or list(_overspending(self.entries))
+        return list(self._broken()) or list(_disorder(self.entries)) or list(_overspending(self.entries))
+
+    @property
+    def entries(self) -> list[Entry]:
+        """The entries, if all of them are some; whether they make a sound chain is for `faults` to say."""
+        return [entry for entry in self._read if isinstance(entry, Entry)]
 
     @cached_property
-    def entries(self) -> list[Entry]:
-        """The entries; whether they make a sound chain is for `faults` to say."""
-        return [Entry.from_text(line.text) for line in self.lines]
+    def _read(self) -> list[Entry | InputError]:
+        """What each line is: an entry, or why not."""
+        return [_entry(line.text) for line in self.lines]
 
     def _broken(self) -> Iterator[str]:
         """Tell of texts, hashes, numbers and links."""
         previous = NO_HASH
-        for number, line in enumerate(self.lines):
+        for number, (line, entry) in enumerate(zip(self.lines, self._read, strict=True)):
             at = f"population {self.population}, entry {line.number}"
             if line.number != number:
                 yield f"{at}: entry {number} is expected here; entries are missing, repeated or out of order"
                 return
             if hashlib.sha256(line.text.encode(errors="replace")).hexdigest() != line.hash:
                 yield f"{at}: its text was changed, or its hash: they do not belong together"
-            try:
-                entry = Entry.from_text(line.text)
-            except InputError as error:
-                yield f"{at}: {error}"
-            else:
-                if (entry.population, entry.number) != (self.population, number):
-                    yield f"{at}: it was written as entry {entry.number} of population {entry.population}"
-                if entry.previous != previous:
-                    yield f"{at}: it does not follow the entry before, which was changed or exchanged"
+            if isinstance(entry, InputError):
+                yield f"{at}: {entry}"
+            elif (entry.population, entry.number) != (self.population, number):
+                yield f"{at}: it was written as entry {entry.number} of population {entry.population}"
+            elif entry.previous != previous:
+                yield f"{at}: it does not follow the entry before, which was changed or exchanged"
             previous = line.hash
         if self.head != (len(self.lines) - 1, previous):
             told = "no last entry" if self.head is None else f"entry {self.head[0]} as the last"
@@ -76,6 +76,13 @@ class Chain:
                 f"population {self.population}, entry {len(self.lines) - 1}: it ends the chain, but the list of heads "
                 f"has {told}, or another one of this number; entries were cut off, or added past the ledger"
             )
+
+
+def _entry(text: str) -> Entry | InputError:
+    try:
+        return Entry.from_text(text)
+    except InputError as error:
+        return error
 
 
 def _disorder(entries: Sequence[Entry]) -> Iterator[str]:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from gridveil.errors import GridveilError, InputError
-from gridveil.release.distrust import read_regular
+from gridveil.regular import read_regular
 from gridveil.release.files import ENTRY, LABEL, README, SUMS, VALUES, load_label
 from gridveil.release.label import Label
 from gridveil.release.open import Release

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 from gridveil.privacy.ledger.entry import Entry
 from gridveil.privacy.ledger.population import Read
+from gridveil.regular import read_regular
 from gridveil.release.debit_facts import differing
-from gridveil.release.distrust import read_regular
 from gridveil.release.files import LABEL
 from gridveil.release.label import Label
 from gridveil.release.ledger_facts import in_words

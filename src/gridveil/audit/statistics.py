@@ -24,6 +24,11 @@ def _value(outcome: Outcome, worlds: Worlds) -> float:
     return float(outcome.estimate.values[(*worlds.cell, worlds.step)])
 
 
+def _contrast(outcome: Outcome, worlds: Worlds) -> float:
+    """Return how far the value is above the median of all: noise that cells share would cancel."""
+    return _value(outcome, worlds) - float(np.median(outcome.estimate.values))
+
+
 def _cell(outcome: Outcome, worlds: Worlds) -> float:
     return float(outcome.estimate.values[worlds.cell].sum())
 
@@ -91,6 +96,7 @@ def _label_words(outcome: Outcome, _worlds: Worlds) -> float:
 
 STATISTICS: dict[str, Statistic] = {
     "value at the canary's cell and step": _value,
+    "the same value less the median of all": _contrast,
     "total of the canary's cell": _cell,
     "total of the canary's step": _step,
     "total of the map": _whole,

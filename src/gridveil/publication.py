@@ -6,7 +6,8 @@ import os
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass
 from datetime import UTC, date, datetime
-from importlib.metadata import version
+from functools import cache
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +42,8 @@ from gridveil.release.label import (
 from gridveil.release.ledger_facts import LedgerFacts, in_words
 from gridveil.release.write import write_release
 from gridveil.spec import HOW_TO_CHOOSE, LATITUDE, LONGITUDE, NO_CRS, STEP_BY_DEFAULT, WH_PER_KWH, Spec, make_spec
+
+version = cache(metadata.version)  # read from a file, which an audit would do thousands of times
 
 LONGEST_NAME = 255
 """Bytes that a name of a file or folder may have."""

@@ -18,7 +18,7 @@ def entries(results: Mapping[str, Carried], epsilon: float) -> list[Entry]:
     """Return an entry for each mechanism: its strongest finding; `others` are those that prove less.
 
     `mechanism, epsilon, lower, confidence, runs, statistic`, and where it was: `canary, bound, parameters`. `loss` is
-    the exact loss of the worst transcript seen, `least` what `lower` must be at least, `faults` proofs of another kind.
+    the exact loss of the worst transcript seen, `faults` are proofs of another kind.
     """
     found = []
     for mechanism, carried in results.items():
@@ -26,7 +26,6 @@ def entries(results: Mapping[str, Carried], epsilon: float) -> list[Entry]:
         first, *others = shown or [{"mechanism": mechanism, "epsilon": epsilon, "lower": 0.0, "confidence": 0.0}]
         about = {
             "loss": round(carried.loss, 6) if math.isfinite(carried.loss) else None,
-            "least": least(mechanism, epsilon),
             "faults": carried.faults,
         }
         differing = ("lower", "runs", "statistic", "canary", "bound", "parameters")
@@ -42,8 +41,9 @@ def objections(found: Sequence[Entry]) -> list[str]:
         words += entry["faults"]
         if lower > claim:
             words.append(f"{name}: attained {lower:g} by its {entry['statistic']}, above the claim of {claim:g}")
-        if entry["least"] is not None and lower < entry["least"]:
-            words.append(f"{name}: attained {lower:g}, but the attacks must attain {entry['least']:g}: they got weaker")
+        must = least(name, claim)
+        if must is not None and lower < must:
+            words.append(f"{name}: attained {lower:g}, but the attacks must attain {must:g}: they got weaker")
     return words
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -15,7 +15,7 @@ from gridveil.audit.canaries import TRAIN, Worlds, canaries, world
 from gridveil.audit.draws import Pair, draw, moved_answers
 from gridveil.audit.effort import ERROR, Attack, Effort, attacks_on, error_of_each
 from gridveil.audit.outcomes import Case, run_once
-from gridveil.audit.statistics import FILE_STATISTICS, STATISTICS, Statistic
+from gridveil.audit.statistics import FILE_STATISTICS, STATISTICS
 from gridveil.errors import GridveilError
 from gridveil.mechanisms.registry import make, names, train_steps
 from gridveil.privacy.noise import ExactNoise
@@ -103,7 +103,7 @@ def carry_out(attack: Attack, epsilon: float | str, error: float) -> Carried:
     faults = [f"{where}: some answers have a loss of {pair.worst:.6g}, above {claim:g}" for pair in too_much[:1]]
     findings = [finding(TRANSCRIPT, *_ratios(worst, attack.draws))]
     if attack.runs:
-        seen = [_watch(case, attack, STATISTICS | FILE_STATISTICS, canary=canary) for canary in (True, False)]
+        seen = [_watch(case, attack, canary=canary) for canary in (True, False)]
         findings += [finding(name, seen[0][name], seen[1][name]) for name in seen[0]]
     return Carried(findings, max(max(pair.worst, abs(pair.ratio)) for pair in pairs), faults)
 
@@ -119,10 +119,9 @@ def _ratios(pair: Pair, draws: int) -> tuple[NDArray[np.float64], NDArray[np.flo
     return draw(pair.with_canary, pair.without, runs, noise), -draw(pair.without, pair.with_canary, runs, noise)
 
 
-def _watch(
-    case: Case, attack: Attack, statistics: Mapping[str, Statistic], *, canary: bool
-) -> dict[str, NDArray[np.float64]]:
+def _watch(case: Case, attack: Attack, *, canary: bool) -> dict[str, NDArray[np.float64]]:
     """Run the real path many times in one world, and return the values of every statistic."""
+    statistics = STATISTICS | (FILE_STATISTICS if attack.written else {})
     values: dict[str, list[float]] = {name: [] for name in statistics}
     for number in range(attack.runs):
         outcome = run_once(case, canary=canary, write=number < attack.written)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from rich.table import Table
 
+from gridveil.audit.least import least
 from gridveil.audit.result import Entry
 
 
@@ -18,6 +19,7 @@ def table(found: Sequence[Entry]) -> Table:
     for heading in ("runs", "claimed", "attained", "at least", "exact loss"):
         shown.add_column(heading, justify="right", no_wrap=True)
     for entry in found:
+        must = least(entry["mechanism"], entry["epsilon"])
         shown.add_row(
             entry["mechanism"],
             entry.get("statistic", "none: see what it objects to"),
@@ -25,7 +27,7 @@ def table(found: Sequence[Entry]) -> Table:
             f"{entry.get('runs', 0):,}",
             f"{entry['epsilon']:g}",
             f"{entry['lower']:.2f}",
-            "-" if entry["least"] is None else f"{entry['least']:.2f}",
+            "-" if must is None else f"{must:.2f}",
             "-" if entry["loss"] is None else f"{entry['loss']:.3f}",
         )
     return shown

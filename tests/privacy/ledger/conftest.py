@@ -9,9 +9,9 @@ from tests.privacy.ledger.postgres import server
 
 
 @pytest.fixture(scope="session")
-def new_postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[], str]]:
+def new_postgres() -> Iterator[Callable[[], str]]:
     """A function that returns the URL of a new, empty database on a real server."""
-    with server(tmp_path_factory.mktemp("pg")) as new:
+    with server() as new:
         yield new
 
 

@@ -184,8 +184,8 @@ def test_a_ledger_kept_by_another_process_debits_nothing(path: Path, monkeypatch
     spend(ledger, "0.1")
 
 
-def broken_commit(after: str) -> sqlite3.OperationalError:
-    error = sqlite3.OperationalError(after)
+def broken_disk() -> sqlite3.OperationalError:
+    error = sqlite3.OperationalError("disk I/O error")
     error.sqlite_errorcode = sqlite3.SQLITE_IOERR  # type: ignore[misc]  # as SQLite sets it
     return error
 
@@ -194,7 +194,7 @@ def test_a_commit_that_failed_and_left_nothing_says_so(path: Path, connect: Call
     class Before(sqlite3.Connection):
         def execute(self, sql: str, *values: Any) -> sqlite3.Cursor:
             if sql == "COMMIT":
-                raise broken_commit("disk I/O error")
+                raise broken_disk()
             return super().execute(sql, *values)
 
     ledger, before = open_ledger(str(path)), contents(path)
@@ -208,7 +208,7 @@ def test_a_commit_that_failed_and_left_its_entry_counts_as_spent(path: Path, con
         def execute(self, sql: str, *values: Any) -> sqlite3.Cursor:
             done = super().execute(sql, *values)
             if sql == "COMMIT":
-                raise broken_commit("disk I/O error (the folder was not synced)")
+                raise broken_disk()
             return done
 
     ledger, before = open_ledger(str(path)), contents(path)

@@ -83,6 +83,11 @@ def read_content(path: Path, label: Label) -> Content:
         )
 
 
+def standard_errors(values: Stored) -> Stored:
+    """Return the standard errors that are stored beside values."""
+    return _dataset(values.file, "consumption_se", values.shape, FLOAT)
+
+
 def _check_version(path: Path, file: Stored) -> None:
     version = int(np.asarray(file.attrs["gridveil_format"]).item())
     if version > FORMAT:

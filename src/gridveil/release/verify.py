@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Literal
 
 from gridveil.errors import GridveilError, InputError
 from gridveil.regular import read_regular
+from gridveil.release.error_bars.posterior import Draws
 from gridveil.release.files import ENTRY, LABEL, README, SUMS, VALUES, load_label
 from gridveil.release.label import Label
-from gridveil.release.open import Release
 from gridveil.release.read import read_content
 from gridveil.release.readme import readme
 from gridveil.release.sums import SUMMED, digest, read_sums
@@ -69,7 +69,7 @@ def verify(folder: Path, ledger: Ledger | None = None) -> list[Check]:
     checks = [
         found,
         _look(SUMS, sums),
-        _look(VALUES, needs_label(lambda known: check_cube(_release(folder, known), known))),
+        _look(VALUES, needs_label(lambda known: check_cube(folder / VALUES, known))),
         _look(README, needs_label(lambda known: _check_readme(folder, known))),
         _look(ENTRY, needs_label(lambda known: _check_entry(folder, known))),
     ]
@@ -96,10 +96,6 @@ def _label(folder: Path) -> tuple[Label | None, Check]:
     return label, Check(
         LABEL, "ok", told if label.private else f"{told}; NOT PRIVATE, as it says: made with test noise"
     )
-
-
-def _release(folder: Path, label: Label) -> Release:
-    return Release(label, read_content(folder / VALUES, label))
 
 
 def _digests(folder: Path) -> dict[str, str]:
@@ -144,7 +140,7 @@ def _check_readme(folder: Path, label: Label) -> str:
             f"gridveil {label.gridveil_version} wrote it, in words that this one, {version('gridveil')}, need not have"
         )
         raise NotCheckedError(msg)
-    truth = _release(folder, label).about_the_truth
+    truth = isinstance(read_content(folder / VALUES, label).errors, Draws)
     if not any(text == readme(label, about_the_truth=truth, negative=some).encode() for some in (True, False)):
         msg = f"it does not say what follows from {LABEL}"
         raise ValueError(msg)

@@ -5,15 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from itertools import product
+from pathlib import Path
 from time import monotonic
 
-import h5py
 import numpy as np
 
 from gridveil.release.files import VALUES, Stored
 from gridveil.release.label import Label
-from gridveil.release.open import Release
-from gridveil.release.read import reading
+from gridveil.release.read import read_content, reading, standard_errors
 
 BLOCK_CELLS = 2**21
 WIDEST = 512  # cells of a block across, and up
@@ -21,15 +20,12 @@ SECONDS = 60.0
 ROUNDING = 1e-9  # of the largest sum; float64 adds up millions of values to better than that
 
 
-def check_cube(release: Release, label: Label) -> str:
+def check_cube(path: Path, label: Label) -> str:
     """Return how much was compared, or raise with what does not fit. Memory and time have limits, whoever wrote it."""
-    with reading(release.path), h5py.File(release.path, "r") as file:
-        _check_attributes(file, label)
-        values, errors, prefix = file["consumption"], file["consumption_se"], file["gridveil/prefix_sums"]
-        if errors.shape != values.shape or errors.dtype != values.dtype or errors.external or errors.is_virtual:
-            msg = "consumption_se is stored in a way that no release is"
-            raise ValueError(msg)
-        share = _compare(values, errors, prefix)
+    content = read_content(path, label)
+    with reading(path):
+        _check_attributes(content.values.file, label)
+        share = _compare(content.values, standard_errors(content.values), content.prefix)
     return "values and prefix sums agree" + ("" if share == 1 else f", as far as compared: {math.floor(100 * share)} %")
 
 

@@ -119,6 +119,13 @@ def test_a_flipped_byte_is_noticed_or_changes_nothing(made: Path, path: Path, pl
     assert told_of(path) or contents(path) == contents(made)
 
 
+def test_damaged_tables_and_triggers_are_noticed(made: Path, path: Path) -> None:
+    """SQLite quotes what it cannot make sense of, also where it is no text."""
+    for name, sql in store.SCHEMA.items():
+        path.write_bytes(made.read_bytes().replace(sql.encode(), sql.encode()[:-3] + b"\xea\xff\x00"))
+        assert "damaged" in told_of(path)[0], name
+
+
 def test_every_flipped_byte_of_the_entries_is_noticed(made: Path, path: Path) -> None:
     whole = made.read_bytes()
     for text in contents(made)[1:3]:

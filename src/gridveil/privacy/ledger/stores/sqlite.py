@@ -159,6 +159,9 @@ class SqliteStore:
                 ):
                     connection.execute(f"PRAGMA {setting}")
                 yield connection
+        except UnicodeDecodeError as error:  # SQLite quotes damaged text in its message, which Python cannot read
+            why = "its tables cannot be read"
+            raise self._damaged(why) from error
         except sqlite3.Error as error:
             raise self._told(error) from error
 
@@ -177,8 +180,11 @@ class SqliteStore:
             return GridveilError(f"{self.where}: {NOT_NOW[code]}; nothing was debited ({error})")
         if code == sqlite3.SQLITE_NOTADB:
             return InputError(f"{self.where}: this is no ledger but another file, or one that was damaged")
+        return self._damaged(str(error))
+
+    def _damaged(self, how: str) -> InputError:
         return InputError(
-            f"{self.where}: the ledger is damaged, and nothing was debited ({error}); go back to a sound copy with all "
+            f"{self.where}: the ledger is damaged, and nothing was debited ({how}); go back to a sound copy with all "
             "later debits"
         )
 

@@ -16,6 +16,7 @@ from gridveil.privacy.kernel import Kernel
 from gridveil.privacy.questions import strategies, strategy, sums
 from gridveil.privacy.transforms import Haar
 
+LEVEL = "own[: len(some)] = some"
 ASKED = tuple(charging.QUESTIONS)
 
 
@@ -33,7 +34,7 @@ def test_a_forgotten_tree_level() -> None:
 def test_a_forgotten_level_of_the_tree_recursion() -> None:
     check_caught(
         searched(losses.test_other_questions_cost_the_worst_over_all_households, losses.STRATEGIES),
-        mistake(Haar, "sensitivity", "own[: len(some)] = some", "own[: len(some)] = some if nodes > 1 else 0"),
+        mistake(Haar, "sensitivity", LEVEL, f"{LEVEL} if nodes > 1 else 0"),
     )
 
 

@@ -15,7 +15,7 @@ from gridveil.ingest import rules
 from gridveil.ingest.source import IngestedSource
 
 Guard = Callable[..., None]
-CAPPED, CAP = "capped = self._capped(window, bound.step)", "ibis.least(rows.wh, step_bound)"
+CAP, OVER = "ibis.least(rows.wh, step_bound)", "rows.total > bound.window"
 
 
 @pytest.fixture(scope="module")
@@ -29,7 +29,7 @@ def guard(tmp_path_factory: pytest.TempPathFactory) -> Guard:
 
 def test_an_unbounded_household(guard: Guard) -> None:
     no_cap = mistake(IngestedSource, "_capped", CAP, "rows.wh")
-    no_window = mistake(IngestedSource, "bounded_cube", "rows.total > bound.window", "rows.total > 10**18")
+    no_window = mistake(IngestedSource, "bounded_cube", OVER, "rows.total > 10**18")
     check_objects(partial(guard, **neighbours.IN_ONE_STEP), no_cap)
     check_objects(partial(guard, **neighbours.MONSTROUS), no_window)
 

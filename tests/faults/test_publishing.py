@@ -22,6 +22,7 @@ from gridveil.privacy.kernel import Kernel
 pytestmark = pytest.mark.usefixtures("read_once")
 Guard = Callable[[], None]
 HOUSEHOLDS = "int(self._source.count_totals(self._window, 1, np.array([0]))[0])"
+TITLE = 'title=f"{spec.title}, {kernel._source.bounded_cube(plan.window, spec.to_bound()).sum()} Wh"'
 NOISY = "self._noise.add(exact, question.scales)"
 
 
@@ -68,33 +69,25 @@ def test_a_bound_taken_from_the_data(guard: Any) -> None:
 
 
 def test_a_field_of_the_label_from_the_data(guard: Any) -> None:
-    readings = "kernel._source.table.count().to_pyarrow()"
-    check_objects(
-        guard("identity"),
-        mistake(publication, "make_label", "title=spec.title", f'title=f"{{spec.title}} ({{{readings}}} readings)"'),
-    )
+    check_objects(guard("identity"), mistake(publication, "make_label", "title=spec.title", TITLE))
 
 
-def raw(measure: Any, part: Any, sanitised: Any) -> Any:
-    """The true series of the map. A mechanism has a way to it through Python's cellar only: no slip gets there."""
-    kernel = inspect.getclosurevars(measure.sums).nonlocals["self"]
-    window = measure.window.before(town.TRAIN)
-    cube = kernel._source.bounded_cube(window, kernel._bound.over(town.STEPS, town.TRAIN))
-    return cube.sum(axis=(0, 1))[part.start : part.end].reshape(sanitised.shape)
+def fed_raw(patched: pytest.MonkeyPatch) -> None:
+    """The fault of a network that is fed the true series of the map.
+
+    A mechanism has a way to them through Python's cellar only: no slip gets there.
+    """
+
+    def raw(measure: Any, part: Any, train_steps: int) -> Any:
+        kernel = inspect.getclosurevars(measure.sums).nonlocals["self"]
+        bound = kernel._bound.over(measure.window.steps, train_steps)
+        cube = kernel._source.bounded_cube(measure.window.before(train_steps), bound)
+        return cube.sum(axis=(0, 1))[part.start : part.end].reshape(-1, 1, 1)
+
+    patched.setattr(series, "raw", raw, raising=False)
+    fed, root = "Series(part, sums,", "Series(part, sums if part.level.depth else raw(measure, part, train_steps),"
+    mistake(series, "measure_series", fed, root, also=(stpt,))(patched)
 
 
 def test_a_raw_window_fed_to_the_network(guard: Any) -> None:
-    fed = "Series(part, sums, float(noisy.scales[first]))"
-    from_cellar = mistake(
-        series,
-        "measure_series",
-        fed,
-        fed.replace("sums,", "sums if part.level.depth else raw(measure, part, sums),"),
-        also=(stpt,),
-    )
-
-    def fault(patched: pytest.MonkeyPatch) -> None:
-        patched.setattr(series, "raw", raw, raising=False)
-        from_cellar(patched)
-
-    check_objects(guard("stpt"), fault)
+    check_objects(guard("stpt"), fed_raw)

@@ -1,0 +1,91 @@
+"""Faults that the audit catches: it runs the real path with and without a canary, and proves what anybody could.
+
+Most need no statistics: the exact loss of the answers is above the claim, or the same noisy answers lead to another
+release. False alarms: each lower bound is wrong with probability 1e-9 at most; fewer than 100 are of good code.
+"""
+
+from collections.abc import Iterator
+
+import pytest
+from tests.faults.planting import Fault, mistake, planted
+from tests.faults.test_accounting import LEVEL
+from tests.faults.test_bounding import CAP, OVER
+from tests.faults.test_noise import DRAW, MADE, NUMPY
+from tests.faults.test_publishing import HOUSEHOLDS, NOISY, TITLE, fed_raw
+
+from gridveil import publication
+from gridveil.audit import outcomes, study
+from gridveil.audit.effort import Attack
+from gridveil.ingest.source import IngestedSource
+from gridveil.privacy.kernel import Kernel
+from gridveil.privacy.noise import ExactNoise
+from gridveil.privacy.transforms import Haar
+
+ERROR = 1e-9
+
+PLAYED = Attack("identity", "all in one step", runs=0, written=0, pairs=2, draws=400)
+"""Runs that are played again in the other world, and the exact loss of their answers."""
+DRAWN = Attack("identity", "all in one step", runs=0, written=0, pairs=1, draws=60_000)
+"""Noise drawn many times."""
+WATCHED = Attack("identity", "all in one step", runs=100, written=0, pairs=1, draws=400)
+"""Releases, looked at from all sides. There are few of them, enough to refute a claim of 0.5."""
+EMPTY = Attack("identity", "in an empty cell", runs=0, written=0, pairs=2, draws=400)
+TREE = Attack("wavelet", "worst for a tree of time", runs=0, written=0, pairs=2, draws=400)
+TRAINED = Attack("stpt", "alone in its quarter", runs=0, written=0, pairs=1, draws=400)
+ATTACKS = {"played": PLAYED, "drawn": DRAWN, "watched": WATCHED, "empty": EMPTY, "tree": TREE, "trained": TRAINED}
+
+REUSED = "values[of_scale] + _measurement(float(scale))([0])[0]"
+SEEDED = f"return values + np.rint({NUMPY.format(seed=7)}).astype(np.int64)"
+
+
+def unbounded(patched: pytest.MonkeyPatch) -> None:
+    mistake(IngestedSource, "_capped", CAP, "rows.wh")(patched)
+    mistake(IngestedSource, "bounded_cube", OVER, "rows.total > 10**18")(patched)
+
+
+FAULTS: dict[str, tuple[Attack, Fault]] = {
+    "half the noise, by the sampler": (DRAWN, mistake(ExactNoise, "add", DRAW, DRAW.replace("(scale)", "(scale / 2)"))),
+    "half the noise, by the kernel": (PLAYED, mistake(Kernel, "_answer", NOISY, NOISY.replace("scales", "scales / 2"))),
+    "a forgotten tree level": (TREE, mistake(Haar, "sensitivity", LEVEL, f"{LEVEL} if nodes > 1 else 0")),
+    "noise reused between cells": (WATCHED, mistake(ExactNoise, "add", DRAW, REUSED)),
+    "an unbounded household": (PLAYED, unbounded),
+    "a fixed seed": (WATCHED, mistake(ExactNoise, "add", MADE, SEEDED)),
+    "a mean by the true number of households": (
+        PLAYED,
+        mistake(Kernel, "sums", "self._answer(question)", f"self._answer(question) // {HOUSEHOLDS}"),
+    ),
+    "a raw window fed to the network": (TRAINED, fed_raw),
+    "quiet cells without noise": (EMPTY, mistake(Kernel, "_answer", NOISY, f"np.where(exact == 0, 0, {NOISY})")),
+    "a field of the label from the data": (
+        PLAYED,
+        mistake(publication, "make_label", "title=spec.title", TITLE, also=(outcomes,)),
+    ),
+}
+
+
+@pytest.fixture(autouse=True)
+def _fresh_worlds() -> Iterator[None]:
+    """Worlds that were ingested with a fault are not kept for others."""
+    yield
+    study._worlds.cache_clear()
+
+
+def against(attack: Attack) -> list[str]:
+    """What an attack proves against its claim."""
+    claim = 0.5 if attack is WATCHED else 1
+    carried = study.carry_out(attack, claim, ERROR)
+    over = [f"{found.statistic}: {found.lower}" for found in carried.findings if found.lower > claim]
+    return [*carried.faults, *over]
+
+
+@pytest.mark.parametrize("attack", ATTACKS)
+def test_the_audit_is_silent_on_the_code_as_it_is(attack: str) -> None:
+    assert against(ATTACKS[attack]) == []
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_the_audit_objects(fault: str) -> None:
+    attack, plant = FAULTS[fault]
+    study._worlds.cache_clear()
+    with planted(plant):
+        assert against(attack)

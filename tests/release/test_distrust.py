@@ -70,6 +70,58 @@ LIES: dict[str, Callable[[dict[str, Any]], object]] = {
 }
 
 
+HOUSEHOLD = {"hash": "5" * 64, "population": "Borden", "unit": "household", "cap": "5", "spent": "3"}
+WEEKS = {
+    **HOUSEHOLD,
+    "unit": "household-window",
+    "window": "week",
+    "timezone": "Europe/London",
+    "cap": "3/2",
+    "spent": "7/2",
+    "spent_in_window": "3/2",
+}
+
+
+@pytest.mark.parametrize("facts", [HOUSEHOLD, WEEKS])
+def test_what_a_ledger_said_is_read_again(tmp_path: Path, facts: dict[str, str]) -> None:
+    path, label = tmp_path / "label.yaml", make_label(ledger_entry=facts)
+    path.write_text(dump_label(label), encoding="utf-8")
+    assert load_label(path) == label
+
+
+@pytest.mark.parametrize(
+    "lie",
+    [
+        HOUSEHOLD | {"spent": "11/2"},
+        HOUSEHOLD | {"spent": "1/2"},
+        HOUSEHOLD | {"spent": "0.5"},
+        HOUSEHOLD | {"spent": "6/2"},
+        HOUSEHOLD | {"spent": "1/0"},
+        HOUSEHOLD | {"spent": "-3"},
+        HOUSEHOLD | {"spent": 3},
+        HOUSEHOLD | {"cap": "9" * 5000},
+        HOUSEHOLD | {"hash": "5" * 63},
+        HOUSEHOLD | {"hash": "G" * 64},
+        HOUSEHOLD | {"unit": "person"},
+        HOUSEHOLD | {"window": "week"},
+        HOUSEHOLD | {"spent_in_window": "3"},
+        WEEKS | {"spent_in_window": "2"},
+        WEEKS | {"spent_in_window": "1/2"},
+        WEEKS | {"spent": "5/4"},
+        WEEKS | {"window": "decade"},
+        WEEKS | {"timezone": None},
+        WEEKS | {"unit": "household"},
+        WEEKS | {"count": 5},
+    ],
+)
+def test_what_no_ledger_can_have_said_is_refused(tmp_path: Path, lie: dict[str, object]) -> None:
+    """Of a release at epsilon 1."""
+    path, facts = tmp_path / "label.yaml", yaml.safe_load(dump_label(make_label()))
+    path.write_text(yaml.safe_dump(facts | {"ledger_entry": lie}), encoding="utf-8")
+    with pytest.raises(InputError, match="ledger_entry"):
+        load_label(path)
+
+
 @pytest.mark.parametrize("lie", LIES)
 def test_what_does_not_follow_or_makes_no_sense_is_refused(tmp_path: Path, lie: str) -> None:
     path, facts = tmp_path / "label.yaml", yaml.safe_load(dump_label(make_label()))

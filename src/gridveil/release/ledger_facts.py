@@ -49,7 +49,7 @@ class LedgerFacts(FactsModel):
     def fault(self, epsilon: float) -> str | None:
         """Return what does not follow from what, of a release with this epsilon; `None` if all does."""
         by_window = self.unit == "household-window"
-        if by_window != all(fact is not None for fact in (self.window, self.timezone, self.spent_in_window)):
+        if any((fact is not None) != by_window for fact in (self.window, self.timezone, self.spent_in_window)):
             return f"unit {self.unit}: window, timezone and spent_in_window belong to household-window, and only to it"
         cap, spent = Fraction(self.cap), Fraction(self.spent)
         counted = spent if self.spent_in_window is None else Fraction(self.spent_in_window)

@@ -14,9 +14,11 @@ ORDER = (("stated", "canary"), ("private", "canary"), ("stated", "ordinary"), ("
 
 
 def tables(kept: Record) -> dict[str, str]:
-    """Return every table of the page by the name of its place."""
+    """Return every table of the page, and the sentences that have numbers in them, by the name of its place."""
     return {
+        "setting": setting(kept),
         "rules": rules_table(kept["rules"]),
+        "borders": borders(kept["borders"]),
         "summary": summary_table(kept["membership"]),
         "membership": membership_table(kept["membership"]),
         "values": values_table(kept["values"]),
@@ -27,16 +29,36 @@ def tables(kept: Record) -> dict[str, str]:
 
 def put(page: str, kept: Record) -> str:
     """Return the page with its tables replaced: each stands between two comments that name it."""
-    for name, table in tables(kept).items():
-        start, end = f"<!-- attacks: {name} -->\n", f"\n<!-- end: {name} -->"
+    for name, text in tables(kept).items():
+        start, end = f"<!-- attacks: {name} -->", f"<!-- end: {name} -->"
         head, rest = page.split(start)
-        page = f"{head}{start}\n{table}\n{end}{rest.split(end)[1]}"
+        page = f"{head}{start}\n\n{text}\n\n{end}{rest.split(end)[1]}"
     return page
 
 
 def rate_of(record: Record) -> Rate:
     """Return the counts of a record."""
     return Rate(record["found"], record["present"], record["accused"], record["absent"])
+
+
+def setting(kept: Record) -> str:
+    """Return what was attacked, in words."""
+    household = kept["household"]
+    return (
+        f"Attacked was {kept['data']} (gridveil {kept['gridveil']}, {kept['made']}). The *ordinary* household used "
+        f"{household['kwh']:.0f} kWh in these hours, as the median household does, and lives in a cell of "
+        f"{household['members']} households. The *canary* is the worst household that the bounds admit, planted in the "
+        "same cell: all that it may use, in one hour (under the stated bound) or in as few hours as its fuse allows."
+    )
+
+
+def borders(facts: Record) -> str:
+    """Return what a second publication with other borders gives away, in words."""
+    return (
+        f"Publishing the same town again under the 15/15 rule, with all borders {facts['metres']} m further east, "
+        f"moves {facts['crossed']} households into another cell. Of {facts['alone']} of them the two publications have "
+        "the exact curve between them: nobody else crossed a border of that cell."
+    )
 
 
 def rules_table(rules: Sequence[Record]) -> str:
@@ -64,12 +86,12 @@ def summary_table(records: Sequence[Record]) -> str:
     for epsilon in _epsilons(records):
         worst = single["identity", epsilon, "stated", "canary"]
         usual = single["mosaic", epsilon, "private", "ordinary"]
-        rows.append((f"{epsilon:g}", percent(attacker_rate(epsilon)), found(worst), found(usual)))
+        rows.append((f"{epsilon:g}", percent(attacker_rate(epsilon)), found_at(worst), found_at(usual)))
     head = (
         *("epsilon", "nobody can do better than"),
         *("attained: the worst case, `identity`", "attained: an ordinary household, `mosaic` as by default"),
     )
-    return table(head, [("count rule", "-", "100 %, at 0 % false", "100 %, at 0 % false"), *rows])
+    return table(head, [("count rule", "-", "100 % at 0 %", "100 % at 0 %"), *rows])
 
 
 def membership_table(records: Sequence[Record]) -> str:
@@ -77,8 +99,10 @@ def membership_table(records: Sequence[Record]) -> str:
     single = {_key(record): record for record in records if record["releases"] == 1}
     head = ("mechanism", "epsilon", "bound", *(f"{target}, {bounds} bound" for bounds, target in ORDER))
     rows = [
-        (mechanism, f"{epsilon:g}", percent(attacker_rate(epsilon)))
-        + tuple(found_at(single[mechanism, epsilon, bounds, target]) for bounds, target in ORDER)
+        (
+            *(f"`{mechanism}`", f"{epsilon:g}", percent(attacker_rate(epsilon))),
+            *(found_at(single[mechanism, epsilon, bounds, target]) for bounds, target in ORDER),
+        )
         for mechanism in dict.fromkeys(record["mechanism"] for record in records)
         for epsilon in _epsilons(records)
     ]

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from ibis.backends.duckdb import Backend
 
 DELIMITERS = (",", ";", "|", "\t")
-FEWEST = 2
+FEWEST, MOST = 2, 1000
+"""Columns that a file may have: each takes the engine some milliseconds to plan for."""
 
 
 def open_csv(con: Backend, name: str, files: list[str], delimiter: str) -> ibis.Table:
@@ -42,10 +43,11 @@ def _header(path: str, delimiter: str) -> list[str]:
         names = [name.strip() for name in next(csv.reader([line], delimiter=delimiter, skipinitialspace=True))]
     except (csv.Error, StopIteration):
         names = []
-    if len(names) < FEWEST or not all(names) or len({name.lower() for name in names}) < len(names):
+    named_once = all(names) and len({name.lower() for name in names}) == len(names)
+    if not FEWEST <= len(names) <= MOST or not named_once:
         msg = (
-            f"{path}: the first line must name the columns, each once, with {delimiter!r} between them "
-            f"(if it is another character, state delimiter in the spec); it names {len(names)}"
+            f"{path}: the first line must name the columns (2 to {MOST:,}), each once, with {delimiter!r} between them "
+            f"(if it is another character, state delimiter in the spec); it names {len(names):,}"
         )
         raise InputError(msg)
     return names

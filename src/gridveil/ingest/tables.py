@@ -73,6 +73,10 @@ def files_of(path: str) -> list[str]:
     if folders:
         msg = f"{folders[0]}: it is a folder; give a file, or a pattern such as {folders[0].rstrip('/')}/*.parquet"
         raise InputError(msg)
+    special = [file for file in files if not Path(file).is_file()]
+    if special:
+        msg = f"{special[0]}: it is a pipe or a device; give a file, which is read more than once"
+        raise InputError(msg)
     return files
 
 

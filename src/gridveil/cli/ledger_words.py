@@ -17,7 +17,7 @@ from gridveil.privacy.budget import attacker_rate
 from gridveil.privacy.ledger.entry import Entry, decimal
 from gridveil.privacy.ledger.population import Population, Read
 from gridveil.privacy.ledger.tally import Tally
-from gridveil.release.wording import attack, high_epsilon
+from gridveil.release.wording import high_epsilon
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -54,15 +54,19 @@ def promised(population: Population) -> list[str]:
     """Return what a new population was promised, and what that is worth."""
     cap = amount(population.cap)
     if population.window is None:
-        what = f"all releases about a household together cost it at most epsilon {cap}"
+        whom, what = "a household", f"all releases about a household together cost it at most epsilon {cap}"
     else:
+        whom = f"a household's readings of one {population.window}"
         what = (
             f"all releases together cost what a household did in one {population.window} at most epsilon {cap}; that "
             f"it is there, and where, loses the sum over all {population.window}s, which labels print"
         )
     return [
         f"Promised: {what}. A publication that would go beyond is refused before it measures anything.",
-        f"At the cap: {attack(attacker_rate(float(population.cap)))}",
+        (
+            f"At the cap an attacker who falsely accuses at most 1 in 100, and knows everything else, recognises "
+            f"{whom} with a chance of at most {100 * attacker_rate(float(population.cap)):.3g} %."
+        ),
         *high_epsilon(float(population.cap)),
     ]
 

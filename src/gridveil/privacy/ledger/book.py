@@ -25,7 +25,8 @@ class Ledger:
     Guarantee: the debits of a population never exceed its cap (see `Population` for what that protects), whatever
     processes debit at once and whenever they stop. A debit is checked against the sum of all debits before it, in exact
     rationals, while no other can be written, and is on disk before `Debit.use` returns (see `Store`). There is no way
-    to take one back: a debit whose release was never made stays spent. A damaged chain grants nothing.
+    to take one back: a debit whose release was never made stays spent. A damaged chain grants nothing. Whether a debit
+    is refused follows from entries, reads and amounts alone, which are public.
     """
 
     def __init__(self, store: Store) -> None:

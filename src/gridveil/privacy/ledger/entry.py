@@ -76,7 +76,9 @@ class Entry:
         if fault:
             msg = f"not an entry of a ledger: {fault}"
             raise InputError(msg)
-        return cls(**{name: value for name, value in fields.items() if name != "version"})
+        entry = cls(**{name: value for name, value in fields.items() if name != "version"})
+        entry.__dict__["text"] = text  # as cached_property would keep it: it was just compared
+        return entry
 
 
 def now() -> str:

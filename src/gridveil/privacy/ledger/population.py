@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from fractions import Fraction
@@ -149,12 +149,14 @@ class Population:
                 )
                 raise UsageError(msg)
 
-    def charges(self, reads: Sequence[Read], epsilon: Fraction) -> dict[LedgerWindow, Fraction]:
+    def charges(self, reads: Iterable[Read], epsilon: Fraction) -> dict[LedgerWindow, Fraction]:
         """Return what a debit takes from each ledger window; nothing if the unit knows no windows.
 
         A read that crosses a border costs twice (see the class). `permit` refuses those; but the rules of a timezone
         may be corrected after a debit was made.
         """
+        if self.unit == "household":
+            return {}
         touched = [self.windows(read) for read in reads]
         cost = epsilon if all(len(windows) <= 1 for windows in touched) else 2 * epsilon
         return {window: cost for windows in touched for window in windows}

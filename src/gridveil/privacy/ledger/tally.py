@@ -34,7 +34,7 @@ class Tally:
     def add(self, debit: Entry) -> Standing:
         """Add a debit, and return where it leaves the population in the windows that it touches."""
         epsilon = Fraction(debit.body["epsilon"])
-        charges = self.population.charges([Read.from_body(read) for read in debit.body["reads"]], epsilon)
+        charges = self.population.charges(map(Read.from_body, debit.body["reads"]), epsilon)
         self.spent += epsilon
         for window, charge in charges.items():
             self.windows[window] = self.windows.get(window, Fraction(0)) + charge
@@ -70,7 +70,7 @@ class Tally:
         if not debits:
             return "Nothing was spent before: ask for less."
         named = [
-            f"{debit.body['spec'].get('title', 'untitled')!r} ({debit.at[:10]}, epsilon "
+            f"{str(debit.body['spec'].get('title', 'untitled'))[:80]!r} ({debit.at[:10]}, epsilon "
             f"{decimal(Fraction(debit.body['epsilon']))})"
             for debit in debits[-MOST_NAMED:]
         ]

@@ -5,10 +5,14 @@ import signal
 
 import pytest
 from hypothesis import settings
+from hypothesis.internal.conjecture import engine
 
 settings.register_profile("default", deadline=None)
 settings.register_profile("long", deadline=None, max_examples=2000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
+
+# A property whose examples are costly would look for a smaller failure for five minutes; no setting shortens that.
+engine.MAX_SHRINKING_SECONDS = 30
 
 # A shell that starts the tests in the background makes them ignore Ctrl-C, and with them every command they start; the
 # tests of interrupted commands would then wait for ever.

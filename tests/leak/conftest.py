@@ -41,7 +41,7 @@ def read_once(sources: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
     ingest = publication.ingest
 
     def kept(*asked: Any) -> Any:
-        key = repr(asked)
+        key = repr((Path.cwd(), asked))
         if key not in sources:
             sources[key] = ingest(*asked)
         return sources[key]

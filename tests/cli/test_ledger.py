@@ -271,6 +271,10 @@ def test_a_folder_that_cannot_be_written(gridveil: Run) -> None:
     Path("file").write_text("")
     done = gridveil("init", "file/town.ledger", "--population", "town", "--cap", "3")
     assert (done.code, "no ledger can be made there" in done.err) == (3, True)
+    assert gridveil("init", "town.ledger", "--population", "town", "--cap", "3").code == 0
+    for words in (["export", "town.ledger", "-o", "file/out"], ["show", "town.ledger", "--figure", "file/out.png"]):
+        done = gridveil(*words)
+        assert (done.code, "it cannot be written there" in done.err) == (2, True)
 
 
 @pytest.fixture(scope="module")

@@ -98,7 +98,7 @@ def show_(
 
     from gridveil.cli import ledger_words as words
     from gridveil.cli import show
-    from gridveil.evaluate.compare import check_new, write_new
+    from gridveil.evaluate.compare import check_new
     from gridveil.privacy.ledger.book import open_ledger
 
     check_new([figure])
@@ -122,7 +122,7 @@ def show_(
         words.tell(account, console)
         if figure is not None:
             drawn, about = words.picture(account)
-            write_new(figure, as_file(drawn, kind, about))
+            _write(figure, as_file(drawn, kind, about))
             show.out.print(f"Wrote {figure}")
 
 
@@ -172,7 +172,6 @@ def export(
     with one, `ledger verify --against` notices what a ledger has lost.
     """
     from gridveil.cli import show
-    from gridveil.folder import new_file
     from gridveil.privacy.ledger.book import open_ledger
 
     book = open_ledger(ledger)
@@ -180,10 +179,21 @@ def export(
     if out is None:
         typer.echo("".join(lines), nl=False)
         return
-    with new_file(out) as aside:
-        aside.write_text("".join(lines), encoding="ascii")
-        aside.chmod(PUBLIC)
+    _write(out, "".join(lines).encode("ascii"))
     show.out.print(f"Wrote {out} ({len(lines):,} entries)")
+
+
+def _write(path: Path, content: bytes) -> None:
+    """Write a file that anyone may read, whole or not at all."""
+    from gridveil.folder import new_file
+
+    try:
+        with new_file(path) as aside:
+            aside.write_bytes(content)
+            aside.chmod(PUBLIC)
+    except OSError as error:
+        msg = f"{path}: it cannot be written there ({error.strerror}); give another place"
+        raise UsageError(msg) from error
 
 
 def _exported(file: Path) -> list[Entry]:

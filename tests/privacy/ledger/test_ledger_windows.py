@@ -44,6 +44,7 @@ def at(text: str) -> datetime:
         ("2013-01-01T04:59Z", "year", "America/New_York", "2012", 366 * 24),
         ("2011-12-30T10:00Z", "day", "Pacific/Apia", "2011-12-31", 24),  # the 30th was skipped
         ("2018-11-04T03:00Z", "day", "America/Sao_Paulo", "2018-11-04", 23),  # began at one o'clock
+        ("1919-03-31T04:30Z", "day", "America/Toronto", "1919-03-30", 24),  # clocks went from 23:30 to 00:30
         ("2006-10-29T02:30Z", "day", "America/St_Johns", "2006-10-29", 25),  # the first of two midnights...
         ("2006-10-29T02:31Z", "day", "America/St_Johns", "2006-10-29", 25),  # ...when clocks showed the 28th again
         ("2006-10-29T02:29Z", "day", "America/St_Johns", "2006-10-28", 24),

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from gridveil.audit.result import Entry
 from gridveil.evaluate.compare_figure import COLOURS, INK, LINE, QUIET
 
-WIDTH, ROW, HEAD, FOOT = 8.0, 0.27, 1.15, 0.95
+WIDTH, ROW, HEAD, FOOT = 8.0, 0.27, 1.15, 0.6
 """Inches: of the picture, of a mechanism, above the rows and below."""
 ROOM = 1.12
 """Of the axis beyond the largest number."""

@@ -83,7 +83,7 @@ def combine(parts: Iterable[Carried]) -> Carried:
 
 def carry_out(attack: Attack, epsilon: float | str, error: float) -> Carried:
     """Carry out one attack. `error` is that of each single lower bound."""
-    worlds = _worlds(attack.canary, train_steps(make(attack.mechanism, {})) > 0)
+    worlds = _worlds(attack.canary, trains=train_steps(make(attack.mechanism, {})) > 0)
     case = Case.of(attack.mechanism, epsilon, worlds, **attack.parameters)
     claim = float(case.budget.epsilon)
 
@@ -132,6 +132,6 @@ def _watch(case: Case, attack: Attack, *, canary: bool) -> dict[str, NDArray[np.
 
 
 @cache
-def _worlds(canary: str, trains: bool) -> Worlds:  # noqa: FBT001  # a key of the cache
+def _worlds(canary: str, *, trains: bool) -> Worlds:
     chosen = next(known for known in canaries() if known.name == canary)
     return world(chosen, train_steps=TRAIN if trains else 0)

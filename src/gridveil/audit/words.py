@@ -14,7 +14,8 @@ def table(found: Sequence[Entry]) -> Table:
     """Return a row for each mechanism: what is claimed, what was attained, and by what."""
     confidence = f"{found[0]['confidence']:.6f}"
     shown = Table(title=f"Lower bounds on epsilon, all at once with confidence {confidence}", title_justify="left")
-    for heading in ("mechanism", "strongest statistic", "canary"):
+    shown.add_column("mechanism", no_wrap=True)
+    for heading in ("strongest statistic", "canary"):
         shown.add_column(heading, overflow="fold")
     for heading in ("runs", "claimed", "attained", "at least", "exact loss"):
         shown.add_column(heading, justify="right", no_wrap=True)

@@ -7,6 +7,9 @@ from typing import Annotated
 
 import typer
 
+WIDE = 140
+"""Columns of a table that does not go to a terminal."""
+
 
 def run(
     mechanism: Annotated[str | None, typer.Option(help="Attack this mechanism")] = None,
@@ -51,7 +54,9 @@ def run(
         kind = check_format(figure)
     with show.bars() as tell:
         found = entries(audit_all(chosen, epsilon, Effort(), lambda done: tell("attack", done)), claim)
-    Console(highlight=False, markup=False).print(table(found))
+    console = Console(highlight=False, markup=False)
+    console.width = console.width if console.is_terminal else WIDE
+    console.print(table(found))
     if json is not None:
         write_new(json, as_json(found))
         show.out.print(f"Wrote {json}")

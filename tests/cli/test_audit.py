@@ -1,0 +1,91 @@
+"""`gridveil audit`: what is written, and when it fails."""
+
+import json
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from gridveil.audit import together
+from gridveil.audit.study import Carried, Finding
+from gridveil.cli import main as cli
+
+
+def audit(monkeypatch: pytest.MonkeyPatch, *flags: object) -> int:
+    monkeypatch.setattr(sys, "argv", ["gridveil", "audit", *map(str, flags)])
+    with pytest.raises(SystemExit) as stopped:
+        cli.main()
+    return int(stopped.value.code or 0)
+
+
+@pytest.fixture
+def attained(monkeypatch: pytest.MonkeyPatch) -> dict[str, Carried]:
+    """What the attacks are said to have attained; nothing is run."""
+    said: dict[str, Carried] = {}
+    monkeypatch.setattr(
+        together, "audit_all", lambda names, *_: {name: said.get(name, carried(name)) for name in names}
+    )
+    return said
+
+
+def carried(name: str, lower: float = 0.95, *faults: str) -> Carried:
+    best = Finding(name, 1.0, lower, 0.999999, 1000, "transcript log-likelihood", "all in one step", "given", {})
+    return Carried([best], 1.0, list(faults))
+
+
+def test_findings_are_written_and_drawn(
+    attained: dict[str, Carried], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    del attained
+    out, picture = tmp_path / "audit.json", tmp_path / "audit.png"
+    assert audit(monkeypatch, "--all", "--epsilon", 1, "--json", out, "--figure", picture) == 0
+    found = json.loads(out.read_text())
+    assert len(found) == 22
+    first = {"mechanism": "mosaic", "epsilon": 1.0, "lower": 0.95, "confidence": 0.999999, "runs": 1000}
+    assert {**found[0], **first, "statistic": "transcript log-likelihood"} == found[0]
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    told = capfd.readouterr().out
+    assert "identity" in told
+    assert "No lower bound is above its claim" in told
+
+
+@pytest.mark.parametrize(
+    ("of_identity", "words"),
+    [
+        (carried("identity", 1.2), "above the claim"),
+        (carried("identity", 0.6), "they got weaker"),
+        (carried("identity", 0.9, "something leaks"), "something leaks"),
+        (Carried([], np.inf, ["nothing could be run"]), "nothing could be run"),
+    ],
+)
+def test_a_bad_audit_fails_and_says_why(
+    of_identity: Carried,
+    words: str,
+    attained: dict[str, Carried],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    attained["identity"] = of_identity
+    out = tmp_path / "audit.json"
+    assert audit(monkeypatch, "--mechanism", "identity", "--json", out) == 1
+    assert words in capfd.readouterr().err
+    assert out.exists()
+
+
+@pytest.mark.parametrize(
+    ("flags", "words"),
+    [
+        ((), "--mechanism NAME, or --all"),
+        (("--all", "--mechanism", "identity"), "--mechanism NAME, or --all"),
+        (("--mechanism", "identify"), "no mechanism 'identify'"),
+        (("--mechanism", "count-rule"), "comparisons only"),
+        (("--mechanism", "identity", "--figure", "audit.doc"), "--figure audit.doc"),
+    ],
+)
+def test_what_makes_no_sense_is_told_before_anything_runs(
+    flags: tuple[str, ...], words: str, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert audit(monkeypatch, *flags) == 2
+    assert words in capfd.readouterr().err

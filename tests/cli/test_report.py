@@ -6,7 +6,7 @@ from tests.release.conftest import GRID, WINDOW, make_estimate, make_label
 from typer.testing import CliRunner
 
 from gridveil.cli import serve
-from gridveil.cli.main import app
+from gridveil.cli.main import app, main
 from gridveil.errors import UsageError
 from gridveil.evaluate import demo
 from gridveil.release.write import write_release
@@ -41,6 +41,18 @@ def test_a_report_is_refused_before_anything_is_written(
     assert isinstance(result.exception, UsageError)
     assert (tmp_path / "there.html").read_text() == "mine"
     assert not (tmp_path / "new.html").exists()
+
+
+def test_what_a_disk_refuses_is_told_without_a_traceback(
+    release: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Below a file: not even root can make a folder there. Of any command: it is `main` that tells it."""
+    (tmp_path / "file").touch()
+    monkeypatch.setattr("sys.argv", ["gridveil", "report", str(release), "-o", str(tmp_path / "file" / "page.html")])
+    with pytest.raises(SystemExit) as stopped:
+        main()
+    assert stopped.value.code == 1
+    assert capsys.readouterr().err == f"gridveil: {tmp_path / 'file'}: File exists\n"
 
 
 @pytest.mark.parametrize("flags", [[], ["--open"]])

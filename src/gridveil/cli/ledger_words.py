@@ -17,7 +17,7 @@ from gridveil.privacy.budget import attacker_rate
 from gridveil.privacy.ledger.entry import Entry, decimal
 from gridveil.privacy.ledger.population import Population, Read
 from gridveil.privacy.ledger.tally import Tally
-from gridveil.release.wording import high_epsilon
+from gridveil.release.wording import high_epsilon, percent
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -65,7 +65,7 @@ def promised(population: Population) -> list[str]:
         f"Promised: {what}. A publication that would go beyond is refused before it measures anything.",
         (
             f"At the cap an attacker who falsely accuses at most 1 in 100, and knows everything else, recognises "
-            f"{whom} with a chance of at most {100 * attacker_rate(float(population.cap)):.3g} %."
+            f"{whom} with a chance of at most {percent(attacker_rate(float(population.cap)))} %."
         ),
         *high_epsilon(float(population.cap)),
     ]

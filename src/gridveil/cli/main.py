@@ -75,12 +75,17 @@ def options(
 
 
 def main() -> None:
-    """Run the command line. Exit codes: 0 done, 2 usage, 3 input, 4 budget, 130 interrupted."""
+    """Run the command line. Exit codes: 0 done, 1 a disk or server, 2 usage, 3 input, 4 budget, 130 interrupted."""
     try:
         app()
     except GridveilError as error:
         _tell("\n".join([str(error), *getattr(error, "__notes__", [])]))
         sys.exit(error.exit_code)
+    except OSError as error:
+        if error.strerror is None:
+            raise  # not the system's, so no matter of disks and rights
+        _tell(": ".join(str(part) for part in (error.filename, error.strerror) if part is not None))
+        sys.exit(GridveilError.exit_code)
     except SystemExit as stopped:
         if stopped.code == INTERRUPTED:
             _tell("interrupted" + AFTER.get(next(iter(sys.argv[1:]), ""), ""))

@@ -70,11 +70,21 @@ def promise(epsilon: float) -> str:
     )
 
 
+def percent(rate: float) -> str:
+    """Return a rate in per cent: three digits, and more where those would pass for certainty.
+
+    >>> percent(0.0271828), percent(0.999955)
+    ('2.72', '99.9955')
+    """
+    short = f"{100 * rate:.3g}"
+    return f"{100 * rate:.6g}" if short == "100" else short
+
+
 def attack(rate: float) -> str:
     """Return what the best attack can achieve."""
     return (
         "An attacker who knows everything about everyone else, and falsely accuses at most 1 in 100, "
-        f"recognises a household that is in the data with a chance of at most {100 * rate:.3g} %."
+        f"recognises a household that is in the data with a chance of at most {percent(rate)} %."
     )
 
 

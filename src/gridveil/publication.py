@@ -40,6 +40,7 @@ from gridveil.release.label import (
     WindowName,
 )
 from gridveil.release.ledger_facts import LedgerFacts, in_words
+from gridveil.release.openable import check_openable
 from gridveil.release.write import write_release
 from gridveil.spec import HOW_TO_CHOOSE, LATITUDE, LONGITUDE, NO_CRS, STEP_BY_DEFAULT, WH_PER_KWH, Spec, make_spec
 
@@ -122,6 +123,12 @@ class Plan:
         x, y = axes(self.spec.tables()[1])
         return x.lower() in LONGITUDE and y.lower() in LATITUDE
 
+    def check_openable(self) -> None:
+        """Refuse, before anything is read or spent, what would be a release that nobody could open."""
+        spec = self.spec
+        texts = {name: getattr(spec, name) for name in ("title", "publisher", "choices", "bound_origin")}
+        check_openable(self.grid, (self.window, self.reading_window), texts, asdict(self.mechanism))  # type: ignore[call-overload]  # mechanisms are dataclasses
+
     def ingest(self) -> tuple[IngestedSource, Report]:
         """Read the tables."""
         return ingest(*self.spec.tables(), self.grid, self.reading_window)
@@ -158,7 +165,8 @@ def run(
     noise, today: for tests. Other noise marks the release as not private, and needs no ledger: none would debit it.
     """
     spec.need(*HOW_TO_CHOOSE)
-    plan, budget, out = Plan.of(spec), allowed_budget(spec), Path(spec.out or "")
+    plan, bound, budget, out = Plan.of(spec), spec.to_bound(), allowed_budget(spec), Path(spec.out or "")
+    plan.check_openable()
     check_out(out)
     if record is not None:
         check_record(record, out)
@@ -175,7 +183,7 @@ def run(
         source,
         plan.window,
         budget=budget,
-        bound=spec.to_bound(),
+        bound=bound,
         noise=noise,
         permit=spending.permit if spending else None,
     )

@@ -7,8 +7,10 @@ from dataclasses import dataclass
 
 from gridveil.errors import UsageError
 
-# With every household's window total at most 2**36 Wh (69 GWh), int64 sums are exact below 2**27 households.
-LARGEST_WINDOW_BOUND = 2**36
+MOST_HOUSEHOLDS = 2**27
+"""A public number: sums are exact for fewer households than these, 134 million, whatever they use."""
+LARGEST_WINDOW_BOUND = 2**63 // MOST_HOUSEHOLDS
+"""Wh (69 GWh): the sum over all steps and households stays inside int64. Known before a row is read."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +37,10 @@ class Bound:
             msg = f"bounds of {self.step} and {self.window} Wh: both must be at least 1 Wh"
             raise UsageError(msg)
         if self.window > LARGEST_WINDOW_BOUND:
-            msg = f"window bound of {self.window} Wh: the largest supported is {LARGEST_WINDOW_BOUND} Wh"
+            msg = (
+                f"window bound of {self.window} Wh: the largest supported is {LARGEST_WINDOW_BOUND} Wh: sums over "
+                f"up to {MOST_HOUSEHOLDS:,} households must fit 64 bits; lower the bounds, or publish fewer steps"
+            )
             raise UsageError(msg)
         if self.step * self.window >= 2**53:
             msg = (

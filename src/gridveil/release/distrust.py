@@ -6,6 +6,7 @@ import math
 from datetime import date
 from functools import lru_cache
 
+from gridveil.cube import Window
 from gridveil.errors import UsageError
 from gridveil.privacy.budget import attacker_rate
 from gridveil.release.facts import UNSEEN
@@ -17,6 +18,7 @@ EARLIEST, LATEST = 1000, 9000  # years; near the ends of the calendar clocks ove
 ROUNDING = 1e-9
 FALSE_POSITIVES = 0.01  # what the label's sentences speak of
 FLAT = 2
+MOST_CELLS, LONGEST_AXIS = 2**34, 2**22  # of a cube
 KNOWN_SYSTEMS = {"local", "EPSG:4326"}  # need no look at PROJ's tables, which takes a tenth of a second
 
 
@@ -70,12 +72,26 @@ def check_label(label: Label) -> None:
         msg = f"ledger_entry: {fault}"
         raise ValueError(msg)
     for window in filter(None, (label.window, label.training_window)):
-        run = window.window()
-        if not (run.start.year >= EARLIEST and run.end.year <= LATEST):
-            msg = f"a window from {run.start.isoformat()} to {run.end.isoformat()}"
-            raise ValueError(msg)
+        check_window(window.window())
     label.grid.grid()
     check_system(label.grid.crs)
+
+
+def check_window(window: Window) -> None:
+    """Refuse a window near the ends of the calendar."""
+    if not (window.start.year >= EARLIEST and window.end.year <= LATEST):
+        msg = (
+            f"a window from {window.start.isoformat()} to {window.end.isoformat()}: not in the years {EARLIEST} "
+            f"to {LATEST}"
+        )
+        raise ValueError(msg)
+
+
+def check_size(shape: tuple[int, ...]) -> None:
+    """Refuse a cube of absurd size."""
+    if math.prod(shape) > MOST_CELLS or max(shape) > LONGEST_AXIS:
+        msg = f"a cube of {shape} (time, y, x) is larger than any release"
+        raise ValueError(msg)
 
 
 @lru_cache(maxsize=64)

@@ -16,14 +16,13 @@ from gridveil.errors import InputError, UsageError
 from gridveil.estimate import Behaviour
 from gridveil.regular import check_regular
 from gridveil.release import cf
+from gridveil.release.distrust import check_size
 from gridveil.release.error_bars.error_model import FEWEST_REPLICATES, ErrorModel, Parts, Shape, Spread
 from gridveil.release.error_bars.linear_noise import Factors
 from gridveil.release.error_bars.posterior import Draws
 from gridveil.release.files import FORMAT, GROUP, Stored
 from gridveil.release.label import Label
 
-MOST_CELLS = 2**34
-LONGEST_AXIS = 2**22
 TIGHTEST = 2048  # bytes that one in the file can stand for; gzip packs up to 1,032
 FLOAT, DOUBLE, INTEGER = "f4", "f8", "i4"  # how arrays are stored
 LARGEST_CHUNK = 2**20  # bytes, packed or not: unpacking one, whatever it says, takes about a thousand times as many
@@ -72,7 +71,7 @@ def read_content(path: Path, label: Label) -> Content:
         file = h5py.File(path, "r", rdcc_nbytes=CACHED_BYTES, rdcc_nslots=CACHED_SLOTS)
         _check_version(path, file)
         shape = (label.window.steps, label.grid.ny, label.grid.nx)
-        _check_size(shape)
+        check_size(shape)
         values = _dataset(file, "consumption", shape, FLOAT)
         prefix = _dataset(file, f"{GROUP}/prefix_sums", tuple(size + 1 for size in shape), DOUBLE)
         _check_axes(file, label)
@@ -93,13 +92,6 @@ def _check_version(path: Path, file: Stored) -> None:
     if version > FORMAT:
         msg = f"{path}: format {version} is newer than this gridveil reads; upgrade it: pip install -U gridveil"
         raise InputError(msg)
-
-
-def _check_size(shape: Shape) -> None:
-    """Refuse a cube of absurd size."""
-    if math.prod(shape) > MOST_CELLS or max(shape) > LONGEST_AXIS:
-        msg = f"a cube of {shape} (time, y, x) is larger than any release"
-        raise ValueError(msg)
 
 
 def _check_axes(file: Stored, label: Label) -> None:

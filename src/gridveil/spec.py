@@ -120,6 +120,10 @@ def _parse_table(table: object) -> object:
     return settings
 
 
+def _parse_place(place: object) -> object:
+    return str(place) if isinstance(place, Path) else place
+
+
 class Spec(BaseModel):
     """One publication. What is `None` has not been stated; `publish` asks for it when it is needed."""
 
@@ -146,7 +150,7 @@ class Spec(BaseModel):
     title: str = "Electricity consumption"
     publisher: str = "not stated"
     choices: str = "not stated"
-    ledger: str | None = None
+    ledger: Annotated[str | None, BeforeValidator(_parse_place)] = None
     population: str | None = None
     no_ledger: bool = False
     out: Path | None = None

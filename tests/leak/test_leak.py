@@ -9,6 +9,7 @@ import re
 import sys
 from collections.abc import Callable
 from datetime import date
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +18,8 @@ from tests.leak import town
 
 from gridveil.cli import main as cli
 from gridveil.privacy import kernel
+from gridveil.privacy.ledger.book import create_ledger
+from gridveil.privacy.ledger.population import Population
 from gridveil.publication import run
 from gridveil.release.open import open_release
 from gridveil.spec import Spec, make_spec
@@ -105,17 +108,28 @@ def test_test_noise_is_marked_everywhere(tmp_path: Path, monkeypatch: pytest.Mon
     assert "NOT PRIVATE" in Path("release/README.md").read_text()
 
 
+@pytest.mark.usefixtures("read_once")
 def test_no_trace_of_the_input_in_a_release(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """No path, file name, household or row count of the input in any byte, compressed or not."""
+    """No path, file name, household or row count of the input in any byte, compressed or not; nor in a ledger."""
     homes, rows = town.town()
+    traces = ("secret_folder_name", "readings.parquet", "households.parquet", "household-29")
     folder = tmp_path / "secret_folder_name"
     town.write(folder, homes, rows)
     monkeypatch.chdir(folder)
+    ledger = create_ledger("secret_folder_name.db")
+    ledger.add_population(Population("Borden", Fraction(10**6)))
     for name, bound in town.PUBLICATIONS:
         out = Path(f"release-{name}-{bound}")
-        published = run(make_spec({**town.settings(name, bound), "out": out}), today=TODAY)
+        with_ledger = {"no_ledger": False, "ledger": Path("secret_folder_name.db")}
+        published = run(make_spec({**town.settings(name, bound), "out": out, **with_ledger}), today=TODAY)
         told = json.dumps(published.label.model_dump(mode="json")) + (out / "README.md").read_text()
+        assert published.label.ledger_entry is not None
+        for digits in (published.label.ledger_entry.hash, published.label.ledger_entry.hash[:12]):
+            assert digits in told
+            told = told.replace(digits, "")  # random ones, among which there may be any number
         assert not re.search(rf"(?<![\d.]){len(rows)}(?!\d)", told)  # as a number: digits of others may be alike
         everything = b"".join(town.content(out).values()) + told.encode()
-        traces = ("secret_folder_name", "readings.parquet", "households.parquet", "household-29")
         assert not [trace for trace in traces if trace.encode() in everything]
+    kept = "".join(entry.text for entry in ledger.entries("Borden"))
+    assert kept.count('"kind":"release"') == len(town.PUBLICATIONS)
+    assert not [trace for trace in traces if trace in kept]

@@ -17,6 +17,7 @@ from gridveil.audit.outcomes import Case, run_once
 from gridveil.audit.result import entries, objections
 from gridveil.audit.statistics import FILE_STATISTICS, STATISTICS
 from gridveil.audit.study import TRANSCRIPT, Carried, Finding, _worlds, carry_out, family
+from gridveil.audit.words import markdown
 from gridveil.mechanisms.registry import names
 from gridveil.privacy.noise import ExactNoise
 
@@ -111,6 +112,10 @@ def test_what_is_objected_to(carried: Carried, words: list[str]) -> None:
     said = objections(found)
     assert len(said) == len(words)
     assert all(part in whole for part, whole in zip(words, said, strict=True))
+
+
+def test_the_page_shows_the_kept_audit() -> None:
+    assert markdown(json.loads(KEPT.read_text())) in KEPT.with_suffix(".md").read_text()
 
 
 def test_the_kept_audit_is_of_all_mechanisms_and_objects_to_nothing() -> None:

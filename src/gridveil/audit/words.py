@@ -32,3 +32,18 @@ def table(found: Sequence[Entry]) -> Table:
             "-" if entry["loss"] is None else f"{entry['loss']:.3f}",
         )
     return shown
+
+
+def markdown(found: Sequence[Entry]) -> str:
+    """Return the same table as it stands in the docs."""
+    rows = [
+        "| Mechanism | Attained | Must attain | Exact loss | By | Canary | Runs |",
+        "|---|---:|---:|---:|---|---|---:|",
+    ]
+    for entry in found:
+        must = least(entry["mechanism"], entry["epsilon"])
+        numbers = f"{entry['lower']:.2f} | {'-' if must is None else f'{must:.2f}'} | {entry['loss']:.3f}"
+        rows.append(
+            f"| `{entry['mechanism']}` | {numbers} | {entry['statistic']} | {entry['canary']} | {entry['runs']:,} |"
+        )
+    return "\n".join(rows)

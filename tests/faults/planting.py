@@ -1,6 +1,7 @@
 """Plants a mistake in a line of the real code, and asks the guard of that code whether it objects.
 
-A guard is a test of `make test`, run here as it is run there: what is caught here would have been caught there.
+A guard is a test of `make test`, run here as it is run there (a property: on an example that it always tries), so that
+what is caught here would have been caught there.
 """
 
 from __future__ import annotations
@@ -10,16 +11,12 @@ import inspect
 import textwrap
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import pytest
-from hypothesis import Phase, given, settings
-from hypothesis import strategies as st
 
 Fault = Callable[[pytest.MonkeyPatch], None]
-
-EXAMPLES = 30
-"""Random examples in which a property must find a fault: no guard has fewer."""
 
 
 def mistake(owner: Any, name: str, right: str, wrong: str, *, also: tuple[Any, ...] = ()) -> Fault:
@@ -66,17 +63,8 @@ def planted(fault: Fault) -> Iterator[None]:
         yield
 
 
-def searched(guard: Any, examples: dict[str, st.SearchStrategy[Any]], **fixed: Any) -> Callable[[], None]:
-    """Return a property as a guard: its own examples, tried on its own body.
-
-    The same examples each time, so that no chance decides whether a fault is found. None that is found is kept, or the
-    next run of the real property would begin with it; and none is made small, which takes time.
-    """
-    tried = settings(max_examples=EXAMPLES, derandomize=True, database=None, deadline=None, phases=[Phase.generate])
-
-    @tried
-    @given(example=st.fixed_dictionaries(examples))
-    def run(example: dict[str, Any]) -> None:
-        guard.hypothesis.inner_test(**example, **fixed)
-
-    return run
+def always_tried(guard: Any, example: dict[str, Any], *arguments: Any) -> Callable[[], None]:
+    """Return a property's body on an example, which must be one that the property has by name."""
+    tried = [explicit.kwargs for explicit in guard.hypothesis_explicit_examples]
+    assert any(all(known.get(name) is value for name, value in example.items()) for known in tried)
+    return partial(guard.hypothesis.inner_test, *arguments, **example)

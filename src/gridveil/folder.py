@@ -12,6 +12,9 @@ from pathlib import Path
 
 from gridveil.errors import UsageError
 
+ASIDE = ".gridveil-"
+"""How names of what is not finished begin: a process that is killed leaves it."""
+
 NO_LINKS = {errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS}  # on this kind of disk
 
 
@@ -23,7 +26,7 @@ def new_folder(path: Path) -> Iterator[Path]:
     """
     _refuse_existing(path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    aside = Path(tempfile.mkdtemp(prefix=".gridveil-", dir=path.parent))
+    aside = Path(tempfile.mkdtemp(prefix=ASIDE, dir=path.parent))
     try:
         yield aside
         for file in (*aside.rglob("*"), aside):
@@ -43,7 +46,7 @@ def new_file(path: Path) -> Iterator[Path]:
     """
     _refuse_existing(path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(prefix=".gridveil-", dir=path.parent)
+    handle, name = tempfile.mkstemp(prefix=ASIDE, dir=path.parent)
     os.close(handle)
     aside = Path(name)
     try:

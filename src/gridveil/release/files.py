@@ -9,6 +9,7 @@ import yaml
 from pydantic import ValidationError
 
 from gridveil.errors import GridveilError, InputError
+from gridveil.folder import ASIDE
 from gridveil.regular import read_regular
 from gridveil.release import label_yaml
 from gridveil.release.distrust import check_content, check_label
@@ -40,6 +41,7 @@ def dump_label(label: Label) -> str:
 def load_label(path: Path) -> Label:
     """Read a label; strict, so that nothing is shown that was not understood."""
     try:
+        _refuse_unfinished(path)
         content = _parse(path)
         _check_version(path, content)
         check_content(content)
@@ -57,6 +59,14 @@ def load_label(path: Path) -> Label:
     except (OSError, RecursionError, ValueError, OverflowError, yaml.YAMLError, GridveilError) as error:
         raise _unreadable(path, str(error)) from error
     return label
+
+
+def _refuse_unfinished(path: Path) -> None:
+    """Refuse what a publication that was killed left aside, be it whole: nobody knows that it is."""
+    folder = path.resolve().parent
+    if folder.name.startswith(ASIDE):
+        msg = f"{folder}: a publication that was stopped left this; it is no release, and can be deleted"
+        raise InputError(msg)
 
 
 def _parse(path: Path) -> object:

@@ -1,0 +1,100 @@
+"""Publications that are killed at random, and what must hold after each."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Iterable
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, Literal
+
+import pytest
+from tests.bad_days.conftest import Publish
+
+from gridveil.errors import GridveilError
+from gridveil.folder import ASIDE
+from gridveil.privacy.ledger.book import Ledger
+from gridveil.release.open import open_release
+from gridveil.release.verify import verify
+from gridveil.serve.served import open_all
+
+Left = Literal["no debit, no release", "debit without release", "release not recorded", "release", "finished"]
+"""What a publication left behind: nothing, a debit, a release that the ledger has no digests of, or all of it."""
+
+NOT_RECORDED = "no record of these files"
+
+
+def kill_some(kills: int, publish: Publish, ledger: Ledger, folder: Path, seed: int) -> dict[str, Counter[str]]:
+    """Kill so many publications to `ledger`, each followed by one that must succeed; return what each kill left.
+
+    They are killed by turns at a random call of the write path and at a random moment of it.
+    """
+    chance = random.Random(seed)  # noqa: S311  # chooses when to kill
+    usual = publish(folder / "usual", ledger.where)
+    assert usual["ended"] == "published", usual
+    known: set[Path] = set()
+    counts: dict[str, Counter[str]] = {"calls": Counter(), "seconds": Counter()}
+    for i in range(kills):
+        how = ("calls", "seconds")[i % 2]
+        when = chance.randint(1, usual["calls"]) if how == "calls" else chance.uniform(0, usual["seconds"])
+        told = publish(folder / f"killed-{i}", ledger.where, kill=(how, when), title=f"killed-{i}")
+        assert told["code"] in {-9, 0}, told
+        left = what_is_left(ledger, folder / f"killed-{i}", f"killed-{i}")
+        if left == "release" and told["code"] == 0:
+            left = "finished"
+        counts[how][left] += 1
+        new = [place for place in folder.iterdir() if place not in known]
+        check(ledger, new)
+        known.update(new)
+        after = publish(folder / f"after-{i}", ledger.where)
+        assert after["ended"] == "published", after
+    return counts
+
+
+def what_is_left(ledger: Ledger, out: Path, title: str) -> Left:
+    """Return what a publication left in its ledger and its place."""
+    entries = ledger.entries("town")
+    debits = [entry for entry in entries if entry.kind == "debit" and entry.body["spec"]["title"] == title]
+    recorded = {entry.body["debit"] for entry in entries if entry.kind == "release"}
+    assert len(debits) <= 1
+    if not debits:
+        assert not out.exists()
+        return "no debit, no release"
+    if not out.exists():
+        assert debits[0].hash not in recorded
+        return "debit without release"
+    return "release" if debits[0].hash in recorded else "release not recorded"
+
+
+def check(ledger: Ledger, places: Iterable[Path]) -> None:
+    """Whatever happened: the ledger is sound, nothing is overspent, and releases at these places whole and debited."""
+    assert ledger.verify() == []
+    entries = ledger.entries("town")
+    debits = {entry.hash: Fraction(entry.body["epsilon"]) for entry in entries if entry.kind == "debit"}
+    assert sum(debits.values()) == ledger.standing("town").spent <= ledger.standing("town").cap
+    recorded = {entry.body["debit"] for entry in entries if entry.kind == "release"}
+    for place in places:
+        if place.name.startswith(ASIDE):
+            refuse(place)
+        else:
+            stated = open_release(place).label.ledger_entry
+            assert stated
+            assert stated.hash in debits
+            faults = [found.told for found in verify(place, ledger) if found.verdict == "FAULT"]
+            expected = 0 if stated.hash in recorded else 1
+            assert [NOT_RECORDED in fault for fault in faults] == expected * [True], faults
+
+
+def refuse(leftover: Path) -> None:
+    """What a killed publication left aside is no release, be it whole."""
+    for opened in (open_release, lambda place: open_all([place])):
+        with pytest.raises(GridveilError):
+            opened(leftover)
+    assert any(found.verdict == "FAULT" for found in verify(leftover))
+
+
+def table(counts: dict[str, Counter[str]]) -> dict[str, Any]:
+    """Return the counts in the order of the write path."""
+    stages = ("no debit, no release", "debit without release", "release not recorded", "release", "finished")
+    return {how: {stage: found[stage] for stage in stages if found[stage]} for how, found in counts.items()}

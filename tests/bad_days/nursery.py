@@ -1,0 +1,98 @@
+"""A process that has imported everything and used nothing: it forks publishers, and kills them where it is told to.
+
+One line of JSON in (`settings` of a publication, `kill`: null, ["calls", n] or ["seconds", s]), one line out: how the
+publisher ended, what it said if it failed, and how many calls and seconds the debit and all after it took.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import signal
+import sqlite3
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import duckdb  # noqa: F401  # here and below: what a publication imports late
+import h5netcdf  # noqa: F401
+import ibis.backends.duckdb  # noqa: F401
+import opendp.prelude  # noqa: F401
+
+from gridveil.publication import run
+from gridveil.spec import make_spec
+
+FILES = (io.TextIOWrapper, io.BufferedWriter, io.FileIO)
+SYSTEM = {"open", "close", "write", "fsync", "mkdir", "chmod", "rename", "link", "unlink", "rmdir"}
+
+
+class Calls:
+    """Counts calls of the system, of files and of SQLite, each before and after; kills this process at the n-th."""
+
+    def __init__(self, last: int | None) -> None:
+        self.count, self._last = 0, last
+
+    def __call__(self, frame: object, event: str, called: Any) -> None:
+        del frame
+        if event not in {"c_call", "c_return"}:
+            return
+        of = getattr(called, "__self__", None)
+        system = getattr(called, "__module__", None) in {"posix", "_io"} and called.__name__ in SYSTEM
+        if system or isinstance(of, (sqlite3.Connection, sqlite3.Cursor, *FILES)):
+            self.count += 1
+            if self.count == self._last:
+                os.kill(os.getpid(), signal.SIGKILL)
+
+
+def publish(settings: dict[str, Any], last: int | None, tell: Callable[[dict[str, Any]], None]) -> None:
+    """Publish, and count from the moment when the tables are read: what follows is the debit."""
+    calls, began = Calls(last), time.monotonic()
+
+    def progress(stage: str, done: float) -> None:
+        nonlocal began
+        if (stage, done) == ("read the tables", 1.0):
+            began = time.monotonic()
+            tell({"at": "the debit"})
+            sys.setprofile(calls)
+
+    try:
+        run(make_spec(settings), progress=progress)
+        told = {"ended": "published"}
+    except Exception as error:  # noqa: BLE001  # whatever it is, the test wants to see it
+        told = {"ended": type(error).__name__, "said": "\n".join([str(error), *getattr(error, "__notes__", [])])}
+    sys.setprofile(None)
+    tell({**told, "calls": calls.count, "seconds": time.monotonic() - began})
+
+
+def attend(job: dict[str, Any]) -> dict[str, Any]:
+    """Fork a publisher, and return how it ended."""
+    how, much = job["kill"] or (None, None)
+    read, write = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.close(read)
+        publish(job["settings"], much if how == "calls" else None, lambda told: _say(write, told))
+        os._exit(0)
+    os.close(write)
+    told: dict[str, Any] = {}
+    with open(read, encoding="utf-8") as lines:  # noqa: PTH123  # of a pipe
+        for line in lines:
+            told |= json.loads(line)
+            if how == "seconds" and told == {"at": "the debit"}:
+                time.sleep(much)
+                os.kill(child, signal.SIGKILL)
+    _, status = os.waitpid(child, 0)
+    return {**told, "code": os.waitstatus_to_exitcode(status)}
+
+
+def _say(pipe: int, told: dict[str, Any]) -> None:
+    os.write(pipe, json.dumps(told).encode() + b"\n")
+
+
+if __name__ == "__main__":
+    os.chdir(Path(sys.argv[1]))
+    for line in sys.stdin:
+        print(json.dumps(attend(json.loads(line))), flush=True)  # noqa: T201  # how it answers

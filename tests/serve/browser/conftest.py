@@ -17,8 +17,8 @@ from urllib.error import URLError
 import pytest
 from playwright.sync_api import (
     Browser,
-    BrowserContext,
     ConsoleMessage,
+    Error,
     Page,
     Request,
     Response,
@@ -186,38 +186,75 @@ def faults() -> list[str]:
     return []
 
 
+Listeners = dict[Any, Callable[..., None]]
+KEPT = "[...Object.keys(localStorage), ...Object.keys(sessionStorage), ...document.cookie.split(';').filter(Boolean)]"
+
+
+@pytest.fixture(scope="module")
+def tabs(browser: Browser) -> dict[str, list[Page]]:
+    """Tabs that were left and can be used again, by their settings: a new one costs Chromium three visits."""
+    del browser  # they end with it
+    return {}
+
+
 @pytest.fixture
-def new_page(browser: Browser, server_url: str, faults: list[str]) -> Iterator[Open]:
+def new_page(browser: Browser, tabs: dict[str, list[Page]], server_url: str, faults: list[str]) -> Iterator[Open]:
     """Open pages, each in a context of its own with the settings given (`viewport`, `color_scheme`, `has_touch`)."""
-    contexts: list[BrowserContext] = []
+    opened: list[tuple[str, Page, Listeners]] = []
 
     def open_page(path: str = "", *, base_url: str = server_url, **settings: Any) -> Page:
-        context = browser.new_context(
-            base_url=base_url,
-            **({"viewport": {"width": 1280, "height": 860}, **STEADY} | settings),
-        )
-        context.set_default_timeout(PATIENCE)
-        contexts.append(context)
-        page = context.new_page()
-        watch(page, faults, base_url)
+        key = repr((base_url, settings))
+        free = tabs.setdefault(key, [])
+        page = free.pop() if free else _tab(browser, base_url, settings)
+        listeners = complaints(faults, base_url)
+        opened.append((key, page, listeners))
+        for event, listener in listeners.items():
+            page.on(event, listener)
         page.goto(f"/{path}")
         return page
 
     yield open_page
-    for context in contexts:
-        context.close()
+    for key, page, listeners in opened:
+        if page.is_closed() or len(page.context.pages) > 1:
+            page.context.close()
+        else:
+            faults += [f"the page keeps {name} in the browser" for name in page.evaluate(KEPT)]
+            leave(page, listeners)
+            tabs[key].append(page)
     assert not faults, "the browser complained:\n" + "\n".join(faults)
 
 
-def watch(page: Page, faults: list[str], base_url: str) -> None:
+def _tab(browser: Browser, base_url: str, settings: dict[str, Any]) -> Page:
+    context = browser.new_context(
+        base_url=base_url, **({"viewport": {"width": 1280, "height": 860}, **STEADY} | settings)
+    )
+    context.set_default_timeout(PATIENCE)
+    return context.new_page()
+
+
+def leave(page: Page, listeners: Listeners) -> None:
+    """Leave a tab as if it were new."""
+    page.mouse.up()
+    page.mouse.move(0, 0)
+    page.goto("about:blank")
+    page.unroute_all(behavior="ignoreErrors")
+    page.emulate_media(media="null", color_scheme="null")
+    for event, heard in listeners.items():
+        page.remove_listener(event, heard)
+
+
+def complaints(faults: list[str], base_url: str) -> Listeners:
     """Note console errors and warnings, uncaught exceptions, requests that failed, and any that leave the server."""
 
     def console(message: ConsoleMessage) -> None:
         if message.type in {"error", "warning"}:
             faults.append(f"console {message.type}: {message.text} ({message.location})")
 
+    def uncaught(error: Error) -> None:
+        faults.append(f"uncaught: {error}")
+
     def requested(request: Request) -> None:
-        if not request.url.startswith((base_url, "blob:", "data:")):
+        if not request.url.startswith((base_url, "blob:", "data:", "about:")):
             faults.append(f"a request to somebody else: {request.url}")
 
     def failed(request: Request) -> None:
@@ -229,11 +266,8 @@ def watch(page: Page, faults: list[str], base_url: str) -> None:
         if response.status >= 400:
             faults.append(f"{response.status}: {response.request.method} {response.url}")
 
-    page.on("console", console)
-    page.on("pageerror", lambda error: faults.append(f"uncaught: {error}"))
-    page.on("request", requested)
-    page.on("requestfailed", failed)
-    page.on("response", responded)
+    heard = {"console": console, "pageerror": uncaught, "request": requested, "requestfailed": failed}
+    return {**heard, "response": responded}
 
 
 @pytest.fixture

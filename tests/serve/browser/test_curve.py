@@ -164,7 +164,7 @@ def test_long_and_short_windows(new_page: Open, faults: list[str], steps: int, u
     expect(page.locator("#panel-curve .readout")).to_contain_text(
         "The same value" if steps > 1 else "5.0 kWh (3.0 to 7.0)"
     )
-    page.wait_for_function("!document.querySelector('[aria-busy=true], #map.waiting')")
+    page.wait_for_function("() => !document.querySelector('[aria-busy=true], #map.waiting')")
     # The release itself has neither so many steps, nor does a bare page have an icon.
     faults[:] = [fault for fault in faults if "422" not in fault and "favicon" not in fault]
 

@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 import yaml
 
+from gridveil.cube import Window
 from gridveil.debit import Spending
 from gridveil.privacy.ledger.book import Ledger, create_ledger, open_ledger
 from gridveil.privacy.ledger.population import Population
@@ -23,7 +24,7 @@ from gridveil.release import verify_cube
 from gridveil.release.debit_facts import DebitFacts, StatedBound
 from gridveil.release.files import dump_label
 from gridveil.release.label import Label
-from gridveil.release.ledger_facts import in_words
+from gridveil.release.ledger_facts import LedgerFacts, in_words
 from gridveil.release.sums import write_sums
 from gridveil.release.verify import verify
 from gridveil.release.write import write_release
@@ -38,10 +39,8 @@ def faults(folder: Path, ledger: Ledger | None = None) -> set[str]:
     return {check.what for check in verify(folder, ledger) if check.verdict == "FAULT"}
 
 
-@pytest.fixture(scope="module")
-def debited(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with a ledger and the release that it debited."""
-    folder = tmp_path_factory.mktemp("debited")
+def debit(folder: Path, read: Window = WINDOW) -> Path:
+    """Make a ledger and the release that it debited, for reading a window, in a folder."""
     ledger = create_ledger(str(folder / "ledger.db"))
     ledger.add_population(BORDEN)
     plain = make_label()
@@ -54,7 +53,7 @@ def debited(tmp_path_factory: pytest.TempPathFactory) -> Path:
         training_window=None,
         bound=StatedBound(step_kwh=20, window_kwh=136, origin="a public study"),
     )
-    spending = Spending(str(folder / "ledger.db"), None, Fraction(1), {"published": WINDOW}, facts)
+    spending = Spending(str(folder / "ledger.db"), None, Fraction(1), {"published": read}, facts)
     spending.permit.use()
     entry, text = spending.entry()
     label = make_label(ledger_entry=entry, ledger=in_words(entry))
@@ -62,6 +61,11 @@ def debited(tmp_path_factory: pytest.TempPathFactory) -> Path:
     digests = write_release(out, grid=GRID, window=WINDOW, estimate=make_estimate("parts"), label=label, entry=text)
     assert spending.record(digests) is None
     return folder
+
+
+@pytest.fixture(scope="module")
+def debited(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return debit(tmp_path_factory.mktemp("debited"))
 
 
 @pytest.fixture
@@ -115,6 +119,10 @@ LIES: dict[str, tuple[Callable[[dict[str, Any]], object], set[str]]] = {
     "population": (lambda facts: facts["ledger_entry"].update(population="Others"), {"ledger-entry.json"}),
     "sentence": (lambda facts: facts.update(ledger="all is well"), {"README.md", "ledger-entry.json"}),
     "no ledger": (lambda facts: facts.update(ledger_entry=None), {"README.md", "ledger-entry.json"}),
+    "epsilon": (
+        lambda facts: facts.update(privacy={"epsilon": 0.5, "epsilon_accounted": 0.5}),
+        {"consumption.nc", "README.md", "ledger-entry.json"},
+    ),
     "parameters": (lambda facts: facts["mechanism"].update(parameters={"depth": 3}), {"ledger-entry.json"}),
 }
 
@@ -126,6 +134,22 @@ def test_digests_made_anew_do_not_hide_a_lie(copy: Path, debited: Path, lie: str
     write_sums(copy)
     assert faults(copy) == expected
     assert "ledger" in faults(copy, open_ledger(str(debited / "ledger.db")))
+
+
+def test_an_entry_that_debited_another_window_is_found(tmp_path: Path) -> None:
+    check = verify(debit(tmp_path, WINDOW.before(WINDOW.steps)) / "release")[-1]
+    assert (check.verdict, check.told) == ("FAULT", "the entry and label.yaml differ in: reads")
+
+
+def test_a_label_that_tells_other_sums_than_the_ledger_is_found(copy: Path, debited: Path) -> None:
+    def lie(facts: dict[str, Any]) -> None:
+        facts["ledger_entry"].update(spent="2", cap="9")
+        facts["ledger"] = in_words(LedgerFacts(**facts["ledger_entry"]))
+
+    relabel(copy, lie)
+    *_, entry, check = verify(copy, open_ledger(str(debited / "ledger.db")))
+    assert entry.verdict == "ok"
+    assert (check.verdict, check.told) == ("FAULT", "it says otherwise than label.yaml of: cap, spent")
 
 
 def test_values_that_were_made_anew_with_all_that_follows_are_found_by_the_ledger_alone(

@@ -49,7 +49,7 @@ def test_a_known_epsilon_is_never_passed_and_nearly_reached() -> None:
 
 def test_errors_are_as_seldom_as_stated_although_the_threshold_is_chosen() -> None:
     """Two worlds that are the same: any lower bound above zero is an error. A threshold that were chosen and tested on
-    the same runs would err four times as often as stated, or more."""
+    the same runs would err in more than half of the repeats, and fail here."""
     error, repeats, random = 0.3, 300, np.random.default_rng()
     wrong = sum(lower_bound(random.random(200), random.random(200), error=error).lower > 0 for _ in range(repeats))
     assert wrong <= stats.binom.isf(RARE, repeats, error)

@@ -20,7 +20,7 @@ DIRECTIONS: tuple[Direction, ...] = ("with above", "with below", "without above"
 MOST_THRESHOLDS = 200
 """Thresholds that are tried, evenly over the ranks of the values seen."""
 FEWEST_RUNS = 4
-BISECTIONS = 60
+BISECTIONS = 100
 
 
 @dataclass(frozen=True)

@@ -191,3 +191,14 @@ def test_a_commit_waits_for_the_disk(postgres: str) -> None:
             with store.PostgresStore(postgres, make=True)._transaction(store.WRITING) as ours:
                 assert ours.execute("SHOW synchronous_commit").fetchone() == (meant,)
         connection.execute(f"ALTER DATABASE {name} RESET synchronous_commit".encode())
+
+
+def test_a_password_in_the_servers_own_words_is_blotted_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    def echo(**_: Any) -> None:
+        msg = f"no entry for {PASSWORD}/x or {PASSWORD}%2Fx"
+        raise psycopg.OperationalError(msg)
+
+    monkeypatch.setattr(psycopg, "connect", echo)
+    with pytest.raises(InputError, match=r"no entry for \*\*\* or \*\*\*") as refused:
+        open_ledger(f"postgresql://me:{PASSWORD}%2Fx@host/db")
+    assert PASSWORD not in everything_told(refused.value)

@@ -21,7 +21,10 @@ check: $(INSTALLED)
 	$(BIN)/mypy
 
 test-long: $(INSTALLED)
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[long]'
+	$(BIN)/python tests/dependencies.py
 	HYPOTHESIS_PROFILE=long $(BIN)/pytest -n 2 --dist worksteal
+	$(BIN)/python -m tests.fuzz.atheris_readers 120
 
 screenshots: $(INSTALLED)
 	$(BIN)/python tests/serve/browser/chromium.py

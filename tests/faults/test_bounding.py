@@ -11,6 +11,7 @@ import pytest
 from tests.faults.planting import always_tried, check_objects, mistake
 from tests.properties import test_ingest_neighbours as neighbours
 
+from gridveil.errors import InputError
 from gridveil.ingest import ingest as ingest_module
 from gridveil.ingest import rules
 from gridveil.ingest.source import IngestedSource
@@ -53,3 +54,10 @@ def test_quiet_cells_dropped(guard: Guard) -> None:
     """Cells of little use are left out: a household that moves in brings the others' use back."""
     quiet = mistake(IngestedSource, "bounded_cube", "agg(wh=wh.sum())", "having(wh.sum() > 1500).agg(wh=wh.sum())")
     check_objects(guard(neighbours.MONSTROUS), quiet)
+
+
+def test_a_reading_that_stops_a_publication(guard: Guard) -> None:
+    """Whether it fails is seen by everybody: a reading that no integer holds must not decide on that."""
+    cap = "ibis.least(good.wh, float(LARGEST_READING))"
+    uncapped = mistake(rules, "accepted", cap, "good.wh", also=(ingest_module,))
+    check_objects(guard(neighbours.MONSTROUS), uncapped, by=InputError)

@@ -48,17 +48,17 @@ class Spending:
         if entry is None or standing is None:
             msg = "the mechanism measured nothing, so nothing was debited, and there is no release"
             raise UsageError(msg)
-        facts = LedgerFacts(
-            hash=entry.hash,
-            population=population.name,
-            unit=population.unit,
-            window=population.window,
-            timezone=population.timezone,
-            cap=str(population.cap),
-            spent=str(standing.spent),
-            spent_in_window=str(standing.worst) if population.unit == "household-window" else None,
-        )
-        return facts, entry.text
+        told = {
+            "hash": entry.hash,
+            "population": population.name,
+            "unit": population.unit,
+            "window": population.window,
+            "timezone": population.timezone,
+            "cap": str(population.cap),
+            "spent": str(standing.spent),
+            "spent_in_window": str(standing.worst) if population.unit == "household-window" else None,
+        }
+        return LedgerFacts.model_validate(told), entry.text
 
     def record(self, files: Mapping[str, str]) -> str | None:
         """Write the digests of the finished release under its debit, and return a warning if that fails.

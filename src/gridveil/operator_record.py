@@ -38,7 +38,11 @@ def check_record(record: Path, out: Path) -> None:
 
 def inputs(*tables: ReadingsTable | HouseholdsTable) -> list[dict[str, Any]]:
     """Return the files of tables with their digests, to be taken before they are read."""
-    return [{"path": str(Path(file).absolute()), "sha256": _digest(file)} for table in tables for file in files_of(table.path)]
+    return [
+        {"path": str(Path(file).absolute()), "sha256": _digest(file)}
+        for table in tables
+        for file in files_of(table.path)
+    ]
 
 
 def write_record(

@@ -18,7 +18,7 @@ run python examples/place_lcl.py "$data" examples/lcl/households.parquet
 ln -s "$(realpath "$data/lcl/readings_hourly.parquet")" examples/lcl/readings.parquet
 run gridveil check examples/lcl.toml
 run gridveil plan examples/lcl.toml --expect 5000
-run gridveil ledger init examples/lcl/ledger.db --population west-london --cap 10
+run gridveil ledger init examples/lcl/ledger.db --population west-london --cap 4
 run gridveil publish examples/lcl.toml --ledger examples/lcl/ledger.db
 run gridveil query examples/lcl/release --x 0:10 --y 0:10 --time 2013-02-04T00/2013-02-05T00
 run gridveil query examples/lcl/release --time 2013-02-04T17/2013-02-04T20

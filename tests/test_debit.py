@@ -89,7 +89,7 @@ def test_neither_a_ledger_nor_the_word_that_there_is_none_is_refused(monkeypatch
     with pytest.raises(UsageError) as refused:
         published(ledger=None)
     lines = [line.strip() for line in str(refused.value).splitlines()]
-    assert 'gridveil ledger init ledger.db --population "Households of my town" --cap 10' in lines
+    assert 'gridveil ledger init ledger.db --population "Households of my town" --cap 4' in lines
     assert {"--ledger ledger.db", "--no-ledger"} <= set(lines)
 
 

@@ -69,7 +69,7 @@ NO_CRS = (
 NO_LEDGER_STATED = """\
 not stated: who keeps count. Releases about the same households add up; a ledger adds them up, and refuses what would
 go over a cap. Make one, once for these households:
-  gridveil ledger init ledger.db --population "Households of my town" --cap 10
+  gridveil ledger init ledger.db --population "Households of my town" --cap 4
 and publish with it:
   --ledger ledger.db
 or publish without one, and the label says so:

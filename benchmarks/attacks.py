@@ -51,8 +51,8 @@ PLANS = 2
 CHUNK = 50
 RUNS = {"absent": 200, "ordinary": 100, "canary": 100}
 """Real publications for the attacker who has the released values only."""
-VALUES_EPSILONS = (3.0, 30.0)
-PAIRS = 10
+VALUES_EPSILONS = (10.0,)
+PAIRS = 8
 
 
 @dataclass(frozen=True)

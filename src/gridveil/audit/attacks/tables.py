@@ -117,7 +117,7 @@ def values_table(records: Sequence[Record]) -> str:
         (
             f"{epsilon:g}",
             percent(attacker_rate(epsilon)),
-            *(found(by[epsilon, name]) for name in ("canary", "ordinary")),
+            *(found_at(by[epsilon, name]) for name in ("canary", "ordinary")),
         )
         for epsilon in epsilons
     ]
@@ -140,7 +140,7 @@ def releases_table(records: Sequence[Record]) -> str:
         row = [f"{epsilon:g}"]
         for count in counts:
             together = epsilon * count
-            row += [f"{together:g}", percent(attacker_rate(together)), found(by[epsilon, count])]
+            row += [f"{together:g}", percent(attacker_rate(together)), found_at(by[epsilon, count])]
         rows.append(row)
     return table(head, rows)
 
@@ -154,7 +154,7 @@ def difference_table(records: Sequence[Record], guess: Record) -> str:
     rows += [
         (
             *(f"`{record['mechanism']}`", f"{record['epsilon']:g}"),
-            f"{record['correlation']:.2f} ({record['correlation_low']:.2f} to {record['correlation_high']:.2f})",
+            f"{record['correlation']:z.2f} ({record['correlation_low']:z.2f} to {record['correlation_high']:z.2f})",
             f"{record['error']:,.2f}",
         )
         for record in records

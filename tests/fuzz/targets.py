@@ -24,7 +24,7 @@ from gridveil.release.files import dump_label, load_label
 from gridveil.spec import make_spec, read_spec
 
 FOLDER = Path(tempfile.mkdtemp(prefix="gridveil-fuzz-"))
-GRIDS = (Grid(-0.5, 51.25, -0.1, 51.5, nx=4, ny=3, crs="EPSG:4326"), Grid(0, 0, 4, 3, nx=4, ny=3))
+GRIDS = (Grid(-1, -1, 3, 2, nx=4, ny=3, crs="EPSG:4326"), Grid(0, 0, 4, 3, nx=4, ny=3))
 SQUARE = {"type": "Polygon", "coordinates": [[[0, 0], [2, 0], [2, 2], [0, 0]]]}
 HALVES = ",".join(f"{half // 2 % 24}:{half % 2 * 30:02}" for half in range(1, 49))
 TOPS = {

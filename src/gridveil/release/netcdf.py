@@ -19,6 +19,7 @@ from gridveil.release.error_bars.error_model import WH_PER_KWH, ErrorModel, Part
 from gridveil.release.error_bars.linear_noise import Factors
 from gridveil.release.error_bars.posterior import Draws
 from gridveil.release.files import FORMAT, GROUP, Stored
+from gridveil.release.hdf5_file import Hdf5File
 from gridveil.release.label import Label
 from gridveil.release.prefix import HELD_BYTES, prefix_sums
 
@@ -57,7 +58,12 @@ def write_slabs(
     """Write a cube that need not fit into memory: `values` gives some steps of it, Wh, axes (x, y, t)."""
     shape = (window.steps, grid.ny, grid.nx)
     model = _model(errors, shape, window.step / timedelta(hours=1))
-    with h5netcdf.File(path, "w") as file:
+
+    def next_values(steps: slice) -> Floats:
+        on_disk.check()
+        return values(steps)
+
+    with Hdf5File(path) as on_disk, h5netcdf.File(on_disk, "w") as file:
         file.attrs.update(
             {
                 "Conventions": cf.CONVENTIONS,
@@ -74,8 +80,9 @@ def write_slabs(
             cf.write_crs(file, grid)
         group = file.create_group(GROUP)
         prefix = _create_prefix(group, shape)
-        _write_cube(_create_cube(file, shape, grid, truth=isinstance(model, Draws)), prefix, values, model)
+        _write_cube(_create_cube(file, shape, grid, truth=isinstance(model, Draws)), prefix, next_values, model)
         _write_model(group, model)
+    on_disk.check()
 
 
 def _model(errors: Errors, shape: Shape, hours: float) -> Model:

@@ -21,7 +21,11 @@ if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Say so that nobody overlooks it if there was no browser to test the page with."""
+    """Say what tests want to be told, and so that nobody overlooks it if there was no browser to test the page with."""
+    for report in terminalreporter.stats.get("passed", []):
+        for name, told in report.user_properties:
+            if name == "told":
+                terminalreporter.write_line(str(told))
     skipped = [report for report in terminalreporter.stats.get("skipped", []) if "serve/browser/" in report.nodeid]
     if skipped:
         reason = str(skipped[0].longrepr[2]).removeprefix("Skipped: ")

@@ -82,7 +82,7 @@ def new_ledger(where: str, cap: str | int) -> Ledger:
     return ledger
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def new_postgres() -> Iterator[Callable[[], str]]:
     """A function that returns the URL of a new, empty database on a real server."""
     with server() as new:

@@ -25,20 +25,22 @@ Left = Literal["no debit, no release", "debit without release", "release not rec
 NOT_RECORDED = "no record of these files"
 
 
-def kill_some(kills: int, publish: Publish, ledger: Ledger, folder: Path, seed: int) -> dict[str, Counter[str]]:
-    """Kill so many publications to `ledger`, each followed by one that must succeed; return what each kill left.
+def kill_some(
+    kills: int, publish: Publish, where: str, ledger: Ledger, folder: Path, seed: int
+) -> dict[str, Counter[str]]:
+    """Kill so many publications to the ledger at `where`, each followed by one that must succeed; return what was left.
 
     They are killed by turns at a random call of the write path and at a random moment of it.
     """
     chance = random.Random(seed)  # noqa: S311  # chooses when to kill
-    usual = publish(folder / "usual", ledger.where)
+    usual = publish(folder / "usual", where)
     assert usual["ended"] == "published", usual
     known: set[Path] = set()
     counts: dict[str, Counter[str]] = {"calls": Counter(), "seconds": Counter()}
     for i in range(kills):
         how = ("calls", "seconds")[i % 2]
         when = chance.randint(1, usual["calls"]) if how == "calls" else chance.uniform(0, usual["seconds"])
-        told = publish(folder / f"killed-{i}", ledger.where, kill=(how, when), title=f"killed-{i}")
+        told = publish(folder / f"killed-{i}", where, kill=(how, when), title=f"killed-{i}")
         assert told["code"] in {-9, 0}, told
         left = what_is_left(ledger, folder / f"killed-{i}", f"killed-{i}")
         if left == "release" and told["code"] == 0:
@@ -47,7 +49,7 @@ def kill_some(kills: int, publish: Publish, ledger: Ledger, folder: Path, seed: 
         new = [place for place in folder.iterdir() if place not in known]
         check(ledger, new)
         known.update(new)
-        after = publish(folder / f"after-{i}", ledger.where)
+        after = publish(folder / f"after-{i}", where)
         assert after["ended"] == "published", after
     return counts
 

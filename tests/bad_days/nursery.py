@@ -20,13 +20,25 @@ from typing import Any
 import duckdb  # noqa: F401  # here and below: what a publication imports late
 import h5netcdf  # noqa: F401
 import ibis.backends.duckdb  # noqa: F401
+import numpy as np
 import opendp.prelude  # noqa: F401
 
-from gridveil.publication import run
+from gridveil import publication
+from gridveil.cube import Grid, Window
+from gridveil.ingest.report import Report
 from gridveil.spec import make_spec
+from gridveil.testing import ArraySource
 
 FILES = (io.TextIOWrapper, io.BufferedWriter, io.FileIO)
 SYSTEM = {"open", "close", "write", "fsync", "mkdir", "chmod", "rename", "link", "unlink", "rmdir"}
+
+
+def tables(readings: object, households: object, grid: Grid, window: Window) -> tuple[ArraySource, Report]:
+    """Stand in for reading the tables, which writes nothing: three households, and most of the time saved."""
+    del readings, households
+    cells = np.array([[0, 0], [1, 0], [1, 0]])
+    wh = np.arange(len(cells) * window.steps).reshape(len(cells), window.steps)
+    return ArraySource(grid, window, cells, 100 * wh), Report(len(cells), wh.size, wh.size, ())
 
 
 class Calls:
@@ -59,7 +71,7 @@ def publish(settings: dict[str, Any], last: int | None, tell: Callable[[dict[str
             sys.setprofile(calls)
 
     try:
-        run(make_spec(settings), progress=progress)
+        publication.run(make_spec(settings), progress=progress)
         told = {"ended": "published"}
     except Exception as error:  # noqa: BLE001  # whatever it is, the test wants to see it
         told = {"ended": type(error).__name__, "said": "\n".join([str(error), *getattr(error, "__notes__", [])])}
@@ -94,5 +106,6 @@ def _say(pipe: int, told: dict[str, Any]) -> None:
 
 if __name__ == "__main__":
     os.chdir(Path(sys.argv[1]))
+    publication.ingest = tables  # type: ignore[assignment]  # a source is a source
     for line in sys.stdin:
         print(json.dumps(attend(json.loads(line))), flush=True)  # noqa: T201  # how it answers

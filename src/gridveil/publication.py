@@ -22,6 +22,7 @@ from gridveil.mechanisms.base import Mechanism, Progress, silent
 from gridveil.mechanisms.bounded import FACTOR, release_with_private_bound
 from gridveil.mechanisms.mosaic.public_shape import read_shape
 from gridveil.mechanisms.registry import make, train_steps
+from gridveil.mechanisms.rehearsal import check_settings
 from gridveil.operator_record import check_record, inputs, write_record
 from gridveil.privacy.bound import Bound
 from gridveil.privacy.budget import ACKNOWLEDGE_ABOVE, PureDP
@@ -172,6 +173,7 @@ def run(
         check_record(record, out)
     if noise is None:
         spec.check_ledger()
+    check_settings(plan.mechanism, plan.grid, plan.window, bound, float(budget.epsilon))
     spending = _spending(plan, budget)
     if plan.in_degrees_of_nothing():
         raise UsageError(NO_CRS)

@@ -1,0 +1,30 @@
+"""A mechanism's own look at its public settings, before anything is read or spent."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import Any, NoReturn
+
+from gridveil.cube import Grid, Window
+from gridveil.mechanisms.base import Mechanism
+from gridveil.privacy.bound import Bound
+from gridveil.privacy.measure import Measure
+
+
+class _FirstQuestion(Exception):  # noqa: N818  # how a rehearsal ends, and nothing wrong
+    """The mechanism was content with its settings, and asked."""
+
+
+def check_settings(mechanism: Mechanism, grid: Grid, window: Window, bound: Bound, epsilon: float) -> None:
+    """Let a mechanism refuse settings that do not fit the grid or window: run it until it asks its first question.
+
+    What it was handed up to there is public, so that its refusal tells nothing; after the histogram of a private bound
+    it would cost the whole budget.
+    """
+
+    def ask(*_: Any, **__: Any) -> NoReturn:  # noqa: ANN401  # whatever the question
+        raise _FirstQuestion
+
+    measure = Measure(grid, window, bound, epsilon, ask, ask, ask, ask, ask, lambda: epsilon)
+    with suppress(_FirstQuestion):
+        mechanism.release(measure)

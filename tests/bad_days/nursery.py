@@ -1,7 +1,8 @@
 """A process that has imported everything and used nothing: it forks publishers, and kills them where it is told to.
 
-One line of JSON in (`settings` of a publication, `kill`: null, ["calls", n] or ["seconds", s]), one line out: how the
-publisher ended, what it said if it failed, and how many calls and seconds the debit and all after it took.
+One line of JSON in (`settings` of a publication, `kill`: null, ["ledger", n], ["files", n] or ["seconds", s]), one
+line out: how the publisher ended, what it said if it failed, and how many calls and seconds the debit and all after it
+took.
 """
 
 from __future__ import annotations
@@ -42,10 +43,11 @@ def tables(readings: object, households: object, grid: Grid, window: Window) -> 
 
 
 class Calls:
-    """Counts calls of the system, of files and of SQLite, each before and after; kills this process at the n-th."""
+    """Counts calls of the ledger's file and of all other files, each before and after; kills this process at one."""
 
-    def __init__(self, last: int | None) -> None:
-        self.count, self._last = 0, last
+    def __init__(self, kind: str | None, last: float | None) -> None:
+        self.counts = {"ledger": 0, "files": 0}
+        self._kind, self._last = kind, last
 
     def __call__(self, frame: object, event: str, called: Any) -> None:
         del frame
@@ -53,15 +55,20 @@ class Calls:
             return
         of = getattr(called, "__self__", None)
         system = getattr(called, "__module__", None) in {"posix", "_io"} and called.__name__ in SYSTEM
-        if system or isinstance(of, (sqlite3.Connection, sqlite3.Cursor, *FILES)):
-            self.count += 1
-            if self.count == self._last:
-                os.kill(os.getpid(), signal.SIGKILL)
+        if isinstance(of, (sqlite3.Connection, sqlite3.Cursor)):
+            self._count("ledger")
+        elif system or isinstance(of, FILES):
+            self._count("files")
+
+    def _count(self, kind: str) -> None:
+        self.counts[kind] += 1
+        if kind == self._kind and self.counts[kind] == self._last:
+            os.kill(os.getpid(), signal.SIGKILL)
 
 
-def publish(settings: dict[str, Any], last: int | None, tell: Callable[[dict[str, Any]], None]) -> None:
+def publish(settings: dict[str, Any], calls: Calls, tell: Callable[[dict[str, Any]], None]) -> None:
     """Publish, and count from the moment when the tables are read: what follows is the debit."""
-    calls, began = Calls(last), time.monotonic()
+    began = time.monotonic()
 
     def progress(stage: str, done: float) -> None:
         nonlocal began
@@ -76,7 +83,7 @@ def publish(settings: dict[str, Any], last: int | None, tell: Callable[[dict[str
     except Exception as error:  # noqa: BLE001  # whatever it is, the test wants to see it
         told = {"ended": type(error).__name__, "said": "\n".join([str(error), *getattr(error, "__notes__", [])])}
     sys.setprofile(None)
-    tell({**told, "calls": calls.count, "seconds": time.monotonic() - began})
+    tell({**told, **calls.counts, "seconds": time.monotonic() - began})
 
 
 def attend(job: dict[str, Any]) -> dict[str, Any]:
@@ -86,7 +93,7 @@ def attend(job: dict[str, Any]) -> dict[str, Any]:
     child = os.fork()
     if child == 0:
         os.close(read)
-        publish(job["settings"], much if how == "calls" else None, lambda told: _say(write, told))
+        publish(job["settings"], Calls(how, much), lambda told: _say(write, told))
         os._exit(0)
     os.close(write)
     told: dict[str, Any] = {}

@@ -1,6 +1,7 @@
 """Two publishers at once: one ledger with room for one, and one place for two releases."""
 
 import multiprocessing
+from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from fractions import Fraction
 from multiprocessing.synchronize import Barrier
@@ -40,15 +41,20 @@ def publish(settings: dict[str, Any]) -> tuple[str, str]:
     return "published", ""
 
 
-def at_once(*settings: dict[str, Any]) -> list[tuple[str, str]]:
+AtOnce = Callable[..., list[tuple[str, str]]]
+
+
+@pytest.fixture(scope="module")
+def at_once() -> Iterator[AtOnce]:
+    """Publish in two processes at once, and return how they ended, sorted."""
     spawn = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(2, spawn, meet, (spawn.Barrier(2),)) as pool:
-        return sorted(pool.map(publish, settings))
+        yield lambda *settings: sorted(pool.map(publish, settings))
 
 
 @pytest.mark.parametrize("store", ["sqlite", "postgres"])
 def test_a_ledger_with_room_for_one(
-    store: str, settings: dict[str, Any], tmp_path: Path, request: pytest.FixtureRequest
+    store: str, at_once: AtOnce, settings: dict[str, Any], tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
     where = str(tmp_path / "ledger.db") if store == "sqlite" else request.getfixturevalue("new_postgres")()
     ledger = new_ledger(where, "3/2")
@@ -63,7 +69,7 @@ def test_a_ledger_with_room_for_one(
     check(ledger, [place])
 
 
-def test_two_releases_for_one_place(settings: dict[str, Any], tmp_path: Path) -> None:
+def test_two_releases_for_one_place(at_once: AtOnce, settings: dict[str, Any], tmp_path: Path) -> None:
     """Both are debited, for both were measured; the first one stays as it is, and the other leaves nothing."""
     ledger = new_ledger(str(tmp_path / "ledger.db"), 2)
     out = tmp_path / "out" / "release"

@@ -17,7 +17,7 @@ def test_killed_publications_leave_a_sound_ledger_and_whole_releases(
 ) -> None:
     folder = tmp_path / "releases"
     folder.mkdir()
-    ledger = new_ledger(str(tmp_path / "ledger.db"), 2 * KILLS + 2)
+    ledger = new_ledger(str(tmp_path / "ledger.db"), 5 * KILLS)
     seed = int.from_bytes(os.urandom(4))
     counts = table(kill_some(KILLS, publisher, ledger.where, ledger, folder, seed))
     record_property("told", f"{KILLS} publications killed (seed {seed}): {json.dumps(counts)}")

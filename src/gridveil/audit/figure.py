@@ -27,14 +27,14 @@ def draw_audit(found: Sequence[Entry]) -> Figure:
         f"Bars: lower bounds on epsilon that attacks proved, all at once with confidence {found[0]['confidence']:.6f}."
     )
     figure.text(0.03, 1 - 0.60 / height, told, color=QUIET, size=9)
-    more = "Ticks: the exact loss of the worst transcript seen, which endless runs would attain."
+    more = "Dots: the exact loss of the worst transcript seen, which endless runs would attain."
     figure.text(0.03, 1 - 0.80 / height, more, color=QUIET, size=9)
     for row, entry in enumerate(found):
         over = entry["lower"] > entry["epsilon"] or entry["faults"]
         axes.barh(row, entry["lower"], height=0.62, color=ABOVE if over else ATTAINED, zorder=2)
         axes.text(entry["lower"] + claim / 100, row, f"{entry['lower']:.2f}", va="center", color=INK, size=8, zorder=4)
         if entry["loss"] is not None:
-            axes.plot([entry["loss"]] * 2, [row - 0.38, row + 0.38], color=INK, linewidth=1.6, zorder=3)
+            axes.plot(entry["loss"], row, marker="o", markersize=5, color=INK, zorder=3)
     axes.axvline(claim, color=ABOVE, linewidth=1.2, linestyle=(0, (4, 3)), zorder=2.5)
     axes.annotate(
         f"claim: {claim:g}",

@@ -14,7 +14,7 @@ WIDE = 140
 def run(
     mechanism: Annotated[str | None, typer.Option(help="Attack this mechanism")] = None,
     every: Annotated[
-        bool, typer.Option("--all", help="Attack all mechanisms: about half an hour on two cores")
+        bool, typer.Option("--all", help="Attack all mechanisms: ten to twenty minutes on two cores")
     ] = False,
     epsilon: Annotated[str, typer.Option(help="What is claimed")] = "1",
     json: Annotated[Path | None, typer.Option(help="Write the findings: a new .json file")] = None,

@@ -36,7 +36,11 @@ def draw_difference(kept: dict[str, Any], path: Path) -> None:
     rows = (
         ("What the household really used", "true", INK),
         ("What the 15/15 rule gives away: the same, to the last watt-hour", "rule", RED),
-        (f"What gridveil's two releases give away at epsilon {shown['epsilon']:g} each: noise", "mosaic", BLUE),
+        (
+            f"What gridveil's two releases give away at epsilon {shown['epsilon']:g} each: little but noise",
+            "mosaic",
+            BLUE,
+        ),
     )
     hours = np.arange(len(shown["true"]))
     for number, (title, key, colour) in enumerate(rows):

@@ -20,6 +20,7 @@ from gridveil.mechanisms.even import Even
 from gridveil.privacy.ledger.book import Debit, Ledger, create_ledger, open_ledger
 from gridveil.privacy.ledger.population import Population
 from gridveil.privacy.ledger.stores.sqlite import SqliteStore
+from gridveil.privacy.noise import ExactNoise
 from gridveil.publication import Published, run
 from gridveil.release.files import load_label
 from gridveil.release.label import describe
@@ -105,6 +106,12 @@ def test_neither_a_ledger_nor_the_word_that_there_is_none_is_refused(monkeypatch
     assert {"--ledger ledger.db", "--no-ledger"} <= set(lines)
 
 
+def test_exact_noise_that_is_handed_over_needs_a_ledger_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    forbid_reading(monkeypatch)
+    with pytest.raises(UsageError, match="--no-ledger"):
+        run(make_spec(settings(ledger=None)), noise=ExactNoise())
+
+
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
@@ -142,6 +149,10 @@ def test_a_window_of_the_calendar_has_its_own_budget_and_the_label_prints_the_su
     assert "No day of a household's readings is read for more than epsilon 3 (those read here: 3 so far)" in told
     assert "loses the sum of all releases: epsilon 6 so far" in told
     assert first.label.privacy.epsilon == 3
+    one, both = ("\n".join(describe(done.label)[1].lines) for done in (first, second))
+    assert "From this release alone, an attacker" in both
+    assert "all releases that the ledger knows so far, epsilon 6 together, the chance is at most 99.8 %" in both
+    assert "all releases that the ledger knows" not in one
     assert {check.verdict for check in verify(Path("second"), open_ledger("ledger.db"))} == {"ok"}
     with pytest.raises(BudgetError, match="ledger window 2013-02-04"):
         published()

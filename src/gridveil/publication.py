@@ -27,7 +27,7 @@ from gridveil.operator_record import check_record, inputs, write_record
 from gridveil.privacy.bound import Bound
 from gridveil.privacy.budget import ACKNOWLEDGE_ABOVE, PureDP
 from gridveil.privacy.kernel import Kernel, Record
-from gridveil.privacy.noise import Noise
+from gridveil.privacy.noise import ExactNoise, Noise
 from gridveil.release import wording
 from gridveil.release.debit_facts import DebitFacts, StatedBound
 from gridveil.release.label import (
@@ -171,7 +171,7 @@ def run(
     check_out(out)
     if record is not None:
         check_record(record, out)
-    if noise is None:
+    if noise is None or type(noise) is ExactNoise:  # as the kernel asks: whatever is private is counted
         spec.check_ledger()
     check_settings(plan.mechanism, plan.grid, plan.window, bound, float(budget.epsilon))
     spending = _spending(plan, budget)
@@ -312,9 +312,8 @@ def _private_bound_epsilon(plan: Plan, records: tuple[Record, ...]) -> float | N
 
 def _noise(kernel: Kernel) -> str:
     if not kernel.private:
-        return "test noise"
-    kinds = dict.fromkeys(wording.NOISES[record.noise] for record in kernel.records)
-    return f"exact discrete {' and '.join(kinds)} on integers, OpenDP {version('opendp')}"
+        return wording.TEST_NOISE
+    return wording.exact_noise([record.noise for record in kernel.records], version("opendp"))
 
 
 def _measurement(plan: Plan, record: Record) -> MeasurementFacts:

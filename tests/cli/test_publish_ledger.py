@@ -65,6 +65,12 @@ def test_it_says_what_was_debited_and_what_is_left(say: Say, ledger: Ledger) -> 
     checked = say("verify release --ledger ledger.db")
     assert (checked.code, "FAULT" in checked.out) == (0, False)
     assert "does not show: that the noise was drawn honestly" in checked.out
+    assert "whose ledger this is" in checked.out
+    assert say("ledger export ledger.db -o town.jsonl").code == 0
+    checked = say("verify release --ledger town.jsonl")
+    assert (checked.code, checked.out.count("FAULT"), "recorded these very files" in checked.out) == (0, 0, True)
+    checked = say("verify release")
+    assert (checked.code, "Only --ledger" in " ".join(checked.out.split())) == (0, True)
     Path("release/README.md").write_text("trust me")
     checked = say("verify release")
     assert (checked.code, checked.out.count("FAULT")) == (3, 2)

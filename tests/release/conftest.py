@@ -33,11 +33,13 @@ def make_label(grid: Grid = GRID, window: Window = WINDOW, epsilon: float = 1.0,
         "published": date(2026, 11, 15),
         "gridveil_version": "0.1.0",
         "private": True,
-        "privacy": Privacy(epsilon=epsilon, epsilon_accounted=0.999 * epsilon),
-        "noise": "exact discrete Laplace on integer Wh (OpenDP 0.16.0)",
+        "privacy": Privacy(epsilon=epsilon, epsilon_accounted=0.9999999 * epsilon),
+        "noise": "exact discrete Laplace on integers, OpenDP 0.16.0",
         "bounds": [BoundFacts(step_kwh=20, window_kwh=136, steps=window.steps, origin="a public study")],
         "mechanism": MechanismFacts(name="identity"),
-        "measurements": [MeasurementFacts(kind="sums", labels=grid.cells * window.steps, epsilon=epsilon)],
+        "measurements": [
+            MeasurementFacts(kind="sums", labels=grid.cells * window.steps, epsilon=epsilon, bound_kwh=136)
+        ],
         "grid": GridFacts.of(grid),
         "window": WindowFacts.of(window),
     }

@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import time
 from collections.abc import Callable
+from contextlib import nullcontext
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -19,14 +20,18 @@ import yaml
 from gridveil.cube import Window
 from gridveil.debit import Spending
 from gridveil.privacy.ledger.book import Ledger, create_ledger, open_ledger
+from gridveil.privacy.ledger.export import Export
 from gridveil.privacy.ledger.population import Population
 from gridveil.release import verify_cube
-from gridveil.release.debit_facts import DebitFacts, StatedBound
-from gridveil.release.files import dump_label
-from gridveil.release.label import Label
+from gridveil.release.debit_facts import DebitFacts, StatedBound, differing
+from gridveil.release.files import dump_label, load_label
+from gridveil.release.label import BoundFacts, Label
 from gridveil.release.ledger_facts import LedgerFacts, in_words
+from gridveil.release.readme import readme
 from gridveil.release.sums import write_sums
 from gridveil.release.verify import verify
+from gridveil.release.verify_label import check_facts
+from gridveil.release.wording import not_covered
 from gridveil.release.write import write_release
 
 from .conftest import GRID, KINDS, WINDOW, make_estimate, make_label
@@ -56,7 +61,8 @@ def debit(folder: Path, read: Window = WINDOW) -> Path:
     spending = Spending(str(folder / "ledger.db"), None, Fraction(1), {"published": read}, facts)
     spending.permit.use()
     entry, text = spending.entry()
-    label = make_label(ledger_entry=entry, ledger=in_words(entry))
+    caveats = not_covered(corrected=False, about_the_truth=False, ledger=True)
+    label = make_label(ledger_entry=entry, ledger=in_words(entry), not_covered=caveats)
     out = folder / "release"
     digests = write_release(out, grid=GRID, window=WINDOW, estimate=make_estimate("parts"), label=label, entry=text)
     assert spending.record(digests) is None
@@ -102,7 +108,9 @@ def test_any_changed_byte_is_found(copy: Path, debited: Path, name: str) -> None
     raw[len(raw) // 2] ^= 1
     (copy / name).write_bytes(raw)
     assert "SHA256SUMS" in faults(copy)
-    if name != "SHA256SUMS":
+    if name == "label.yaml":  # which may no longer name an entry to look for
+        assert {"label.yaml", "ledger"} & faults(copy, open_ledger(str(debited / "ledger.db")))
+    elif name != "SHA256SUMS":
         assert "ledger" in faults(copy, open_ledger(str(debited / "ledger.db")))
 
 
@@ -112,18 +120,41 @@ def test_a_missing_file_is_found(copy: Path, name: str) -> None:
     assert {name, "SHA256SUMS"} <= faults(copy)
 
 
+def tenfold(facts: dict[str, Any]) -> None:
+    facts["bounds"][0]["window_kwh"] *= 10
+    facts["measurements"][0]["bound_kwh"] *= 10
+
+
 LIES: dict[str, tuple[Callable[[dict[str, Any]], object], set[str]]] = {
     "title": (lambda facts: facts.update(title="Another"), {"consumption.nc", "README.md", "ledger-entry.json"}),
-    "spent": (lambda facts: facts["ledger_entry"].update(spent="2"), {"ledger-entry.json"}),
-    "hash": (lambda facts: facts["ledger_entry"].update(hash="0" * 64), {"ledger-entry.json"}),
-    "population": (lambda facts: facts["ledger_entry"].update(population="Others"), {"ledger-entry.json"}),
-    "sentence": (lambda facts: facts.update(ledger="all is well"), {"README.md", "ledger-entry.json"}),
-    "no ledger": (lambda facts: facts.update(ledger_entry=None), {"README.md", "ledger-entry.json"}),
+    "spent": (lambda facts: facts["ledger_entry"].update(spent="2"), {"label.yaml"}),
+    "hash": (lambda facts: facts["ledger_entry"].update(hash="0" * 64), {"label.yaml", "ledger-entry.json"}),
+    "population": (lambda facts: facts["ledger_entry"].update(population="A"), {"label.yaml", "ledger-entry.json"}),
+    "sentence": (lambda facts: facts.update(ledger="all is well"), {"label.yaml", "README.md"}),
+    "no ledger": (lambda facts: facts.update(ledger_entry=None), {"label.yaml", "README.md", "ledger-entry.json"}),
     "epsilon": (
         lambda facts: facts.update(privacy={"epsilon": 0.5, "epsilon_accounted": 0.5}),
-        {"consumption.nc", "README.md", "ledger-entry.json"},
+        {"label.yaml", "consumption.nc", "README.md", "ledger-entry.json"},
     ),
     "parameters": (lambda facts: facts["mechanism"].update(parameters={"depth": 3}), {"ledger-entry.json"}),
+    "accounted": (lambda facts: facts["privacy"].update(epsilon_accounted=0.001), {"label.yaml"}),
+    "unit": (lambda facts: facts["privacy"].update(unit="one reading"), {"label.yaml"}),
+    "neighbours": (lambda facts: facts["privacy"].update(neighbours="none"), {"label.yaml"}),
+    "noise": (lambda facts: facts.update(noise="none at all"), {"label.yaml"}),
+    "another noise": (lambda facts: facts["measurements"][0].update(noise="staircase"), {"label.yaml"}),
+    "unheard-of noise": (lambda facts: facts["measurements"][0].update(noise="x"), {"label.yaml"}),
+    "caveats": (lambda facts: facts["not_covered"].pop(), {"label.yaml"}),
+    "bound": (tenfold, {"README.md", "ledger-entry.json"}),
+    "bound of what was measured": (lambda facts: facts["measurements"][0].update(bound_kwh=9), {"label.yaml"}),
+    "a bound that nothing was measured under": (
+        lambda facts: facts["bounds"].append({**facts["bounds"][0], "window_kwh": 9, "origin": "the mechanism"}),
+        {"label.yaml", "README.md"},
+    ),
+    "steps of a bound": (
+        lambda facts: facts["bounds"][0].update(steps=60),
+        {"label.yaml", "README.md", "ledger-entry.json"},
+    ),
+    "step bound": (lambda facts: facts["bounds"][0].update(step_kwh=21), {"README.md", "ledger-entry.json"}),
 }
 
 
@@ -134,6 +165,95 @@ def test_digests_made_anew_do_not_hide_a_lie(copy: Path, debited: Path, lie: str
     write_sums(copy)
     assert faults(copy) == expected
     assert "ledger" in faults(copy, open_ledger(str(debited / "ledger.db")))
+
+
+def test_an_expert_who_makes_readme_and_digests_anew_is_found(copy: Path) -> None:
+    """Ten times the bound, no noise and a thousandth of epsilon: only what is compared with something shows."""
+
+    def forge(facts: dict[str, Any]) -> None:
+        tenfold(facts)
+        facts["noise"] = "none at all"
+        facts["privacy"]["epsilon_accounted"] = 0.001
+
+    relabel(copy, forge)
+    (copy / "README.md").write_text(readme(load_label(copy / "label.yaml")))
+    write_sums(copy)
+    told = {check.what: check.told for check in verify(copy) if check.verdict == "FAULT"}
+    assert told == {
+        "label.yaml": (
+            "epsilon_accounted 0.001: its measurements cost 1 to 1; gridveil 0.1.0 has other words for: noise"
+        ),
+        "ledger-entry.json": "the entry and label.yaml differ in: bound",
+    }
+
+
+def test_digests_are_not_said_to_show_more_than_they_do(copy: Path) -> None:
+    assert verify(copy)[1].told == "all 4 files match it, which whoever changes a file can change too"
+
+
+def test_what_is_unusual_but_possible_is_told(publish: Publish) -> None:
+    folder = publish()
+    relabel(folder, lambda facts: facts["measurements"][0].update(epsilon=0.5))
+    relabel(folder, lambda facts: facts["privacy"].update(epsilon_accounted=0.5))
+    check = verify(folder)[0]
+    assert (check.verdict, "less was accounted for than epsilon" in check.told) == ("ok", True)
+
+
+HISTOGRAM = {"kind": "household_totals", "labels": 9, "epsilon": 0.25}
+PART = {"kind": "sums", "labels": 9, "epsilon": 0.5, "bound_kwh": 136}
+
+
+@pytest.mark.parametrize(("accounted", "sound"), [(0.74, False), (0.75, True), (1.25, True), (1.26, False)])
+def test_measurements_cost_at_least_the_largest_and_at_most_all(accounted: float, *, sound: bool) -> None:
+    """Two that may have been of different pillars, and a histogram, which is of all."""
+    privacy = {"epsilon": 2, "epsilon_accounted": accounted}
+    label = make_label(privacy=privacy, measurements=[HISTOGRAM, PART, PART])
+    with nullcontext() if sound else pytest.raises(ValueError, match=r"its measurements cost 0\.75 to 1\.25"):
+        check_facts(label)
+
+
+STATED = {"step_kwh": 20, "window_kwh": 136, "origin": "a public study"}
+
+
+@pytest.mark.parametrize(
+    ("stated", "used", "sound"),
+    [
+        ({}, {}, True),
+        ({}, {"window_kwh": 100}, False),
+        ({}, {"window_kwh": 100, "origin": "the window's chosen by the mechanism"}, True),
+        ({}, {"window_kwh": 137, "origin": "the window's chosen by the mechanism"}, False),
+        ({}, {"window": "training", "steps": 15, "window_kwh": 68}, True),
+        ({}, {"window": "training", "steps": 15, "window_kwh": 136}, False),
+        ({"window_kwh": None}, {"window_kwh": 600}, True),
+        ({"window_kwh": None}, {"window_kwh": 601}, False),
+        ({"window_kwh": None}, {"step_kwh": 19}, False),
+        ({"step_kwh": -1}, {}, False),
+        ({"step_kwh": 1e300}, {}, False),
+        ({"step_kwh": "many"}, {}, False),
+        ({}, {"step_kwh": 1e308}, False),
+        ({"window_kwh": 1e308}, {}, False),
+    ],
+)
+def test_bounds_follow_from_what_was_stated(stated: dict[str, Any], used: dict[str, Any], *, sound: bool) -> None:
+    bound = BoundFacts(**({"step_kwh": 20, "window_kwh": 136, "steps": 30, "origin": "a public study"} | used))
+    apart = differing({"bound": STATED | stated}, make_label(bounds=[bound]))
+    assert ("bound" not in apart) == sound
+
+
+def test_an_export_of_the_ledger_shows_the_same(debited: Path, copy: Path, tmp_path: Path) -> None:
+    ledger = open_ledger(str(debited / "ledger.db"))
+    path, lines = tmp_path / "export", [f"{entry.text}\n" for entry in ledger.entries(BORDEN.name)]
+    path.write_text("".join(lines))
+    assert {check.verdict for check in verify(copy, Export(path))} == {"ok"}
+    (copy / "README.md").write_text("trust me")
+    assert "ledger" in faults(copy, Export(path))
+    path.write_text("".join(lines[:-1]))  # as it was before the release was recorded
+    assert verify(debited / "release", Export(path))[-1].told.startswith("it has the debit, but no record")
+    for wrong in (lines[:1], lines[1:], [lines[0], lines[2]], [lines[0], *lines]):
+        path.write_text("".join(wrong))
+        assert faults(debited / "release", Export(path)) == {"ledger"}
+    path.write_text(lines[0].replace(BORDEN.name, "Others"))
+    assert faults(debited / "release", Export(path)) == {"ledger"}
 
 
 def test_an_entry_that_debited_another_window_is_found(tmp_path: Path) -> None:

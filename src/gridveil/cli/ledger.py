@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from gridveil.errors import InputError, UsageError
-
-if TYPE_CHECKING:
-    from gridveil.privacy.ledger.entry import Entry
 
 app = typer.Typer(
     help="Keep the book of what releases have spent: a cap for each population, which cannot be overspent.",
@@ -142,9 +139,10 @@ def verify(
     """
     from gridveil.cli import show
     from gridveil.privacy.ledger.book import open_ledger
+    from gridveil.privacy.ledger.export import read_export
 
     book = open_ledger(ledger)
-    earlier = [] if against is None else _exported(against)
+    earlier = [] if against is None else read_export(against, "--against")
     faults = book.verify()
     chains = []
     if not faults:  # a damaged chain says nothing about releases
@@ -169,7 +167,8 @@ def export(
     """Write every entry as a line of JSON, exactly the text that its hash is of.
 
     All of it is public. Keep exports apart from the ledger, or publish them:
-    with one, `ledger verify --against` notices what a ledger has lost.
+    with one, `ledger verify --against` notices what a ledger has lost, and
+    `gridveil verify RELEASE --ledger` whether a release is what was debited.
     """
     from gridveil.cli import show
     from gridveil.privacy.ledger.book import open_ledger
@@ -194,28 +193,6 @@ def _write(path: Path, content: bytes) -> None:
     except OSError as error:
         msg = f"{path}: it cannot be written there ({error.strerror}); give another place"
         raise UsageError(msg) from error
-
-
-def _exported(file: Path) -> list[Entry]:
-    """Return the entries of an export."""
-    from gridveil.privacy.ledger.entry import Entry
-
-    try:
-        lines = file.read_text(encoding="ascii").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        msg = f"--against {file}: not to be read as an export ({error}); give a file that `ledger export` wrote"
-        raise InputError(msg) from error
-    entries = []
-    for number, line in enumerate(lines, start=1):
-        try:
-            entries.append(Entry.from_text(line))
-        except InputError as error:
-            msg = f"--against {file}, line {number}: {error}; give a file as `ledger export` wrote it"
-            raise InputError(msg) from error
-    if not entries:
-        msg = f"--against {file}: it is empty; give a file that `ledger export` wrote"
-        raise InputError(msg)
-    return entries
 
 
 def _missing(release: Path, debits: set[str]) -> list[str]:

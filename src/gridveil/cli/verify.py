@@ -3,34 +3,35 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from gridveil.errors import InputError
 
+if TYPE_CHECKING:
+    from gridveil.release.verify_entry import Book
+
 
 def run(
     release: Annotated[Path, typer.Argument(help="The folder of a release")],
     ledger: Annotated[
-        str | None, typer.Option(help="The ledger that debited it, to see that the entry is there")
+        str | None, typer.Option(help="The publisher's ledger, or an export of it: is the release what was debited?")
     ] = None,
 ) -> None:
-    """Check that a release is whole and says of itself what is true: label, digests, values, README, ledger entry.
+    """Check that a release is whole and that all it says of itself fits: label, digests, values, README, ledger entry.
 
-    Exit code 3 if anything is at fault.
+    Who can change the files can make all of this fit. That a release is the
+    publisher's own shows in the publisher's ledger alone, or in an export of
+    it. Exit code 3 if anything is at fault.
     """
     from rich.table import Table
     from rich.text import Text
 
     from gridveil.cli import show
-    from gridveil.release.verify import NOT_SHOWN, verify
+    from gridveil.release.verify import NOT_SHOWN, WHO_WROTE_IT, WHOSE_LEDGER, verify
 
-    book = None
-    if ledger is not None:
-        from gridveil.privacy.ledger.book import open_ledger
-
-        book = open_ledger(ledger)
+    book = None if ledger is None else _book(ledger)
     if not release.is_dir():
         msg = f"{release}: there is no such folder; give the folder of a release"
         raise InputError(msg)
@@ -41,9 +42,18 @@ def run(
         table.add_row(check.what, Text(check.verdict, style=styles[check.verdict]), Text(check.told))
     show.out.print(table)
     show.out.print(NOT_SHOWN)
+    show.out.print(WHO_WROTE_IT if book is None else WHOSE_LEDGER)
     faults = sum(check.verdict == "FAULT" for check in checks)
     if faults:
         msg = (
             f"{release}: {faults} fault{'s' if faults > 1 else ''}; do not rely on it, get a fresh copy of the release"
         )
         raise InputError(msg)
+
+
+def _book(where: str) -> Book:
+    """Return a ledger, or an export of one."""
+    from gridveil.privacy.ledger.book import open_ledger
+    from gridveil.privacy.ledger.export import Export, is_export
+
+    return Export(Path(where)) if is_export(Path(where)) else open_ledger(where)

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Any
 
+from pydantic import ValidationError
+
+from gridveil.errors import GridveilError
+from gridveil.privacy.bound import Bound
 from gridveil.release.facts import Facts, FactsModel, Text
 from gridveil.release.label import GridFacts, Label, WindowFacts
+
+WH_PER_KWH = 1000
 
 
 class StatedBound(FactsModel):
@@ -36,7 +43,34 @@ class DebitFacts(FactsModel):
 
 
 def differing(body: dict[str, Any], label: Label) -> list[str]:
-    """Return the settings of a debit that are not those of a label, which does not repeat the bound that was stated."""
+    """Return the settings of a debit that are not those of a label."""
     facts = label.model_dump(mode="json")
     facts.update(mechanism=facts["mechanism"]["name"], parameters=facts["mechanism"]["parameters"])
-    return [name for name in DebitFacts.model_fields if name != "bound" and body.get(name) != facts[name]]
+    apart = [name for name in DebitFacts.model_fields if name != "bound" and body.get(name) != facts[name]]
+    return apart if _bounds_follow(body.get("bound"), label) else [*apart, "bound"]
+
+
+def _bounds_follow(stated: object, label: Label) -> bool:
+    """Whether a label's bounds follow from what a debit says was stated.
+
+    The step's never changes. The window's is carried over to other windows pro rata; where its origin is not that of
+    the stated one, a mechanism has chosen one, and none that is higher. If none was stated, it is at most what
+    the steps add up to.
+    """
+    try:
+        given = StatedBound.model_validate(stated)
+        step = _watt_hours(given.step_kwh)
+        window = step * label.window.steps if given.window_kwh is None else _watt_hours(given.window_kwh)
+        bound = Bound(step, window)
+    except (ValidationError, GridveilError):
+        return False
+    for used in label.bounds:
+        most, here = bound.over(label.window.steps, used.steps).window, _watt_hours(used.window_kwh)
+        as_stated = given.window_kwh is not None and used.origin.startswith(given.origin)
+        if _watt_hours(used.step_kwh) != step or here > most or (as_stated and here != most):
+            return False
+    return True
+
+
+def _watt_hours(kwh: float) -> int:
+    return round(Fraction(kwh) * WH_PER_KWH)  # which no float is too large for

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, date, datetime, timedelta
+from fractions import Fraction
 from itertools import groupby
 from typing import Any, Literal, NamedTuple
 
@@ -188,8 +189,15 @@ def _privacy(label: Label) -> list[str]:
         f"Accounted for: {privacy.epsilon_accounted:g}, by the cell whose households lost most.",
         f"Protected: {privacy.unit}. Neighbours: {privacy.neighbours}.",
         wording.attack(privacy.attacker_true_positive_rate),
+        *_all_releases(label),
         *warnings(label),
     ]
+
+
+def _all_releases(label: Label) -> list[str]:
+    """Return what an attacker has from several releases, which a cap for each window of the calendar does not limit."""
+    spent = float(Fraction(label.ledger_entry.spent)) if label.ledger_entry else 0.0
+    return [wording.attack_on_all(spent, attacker_rate(spent))] if spent > label.privacy.epsilon else []
 
 
 def warnings(label: Label) -> list[str]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from importlib.metadata import version
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from gridveil.errors import GridveilError, InputError
 from gridveil.regular import read_regular
@@ -18,10 +18,8 @@ from gridveil.release.read import read_content
 from gridveil.release.readme import readme
 from gridveil.release.sums import SUMMED, digest, read_sums
 from gridveil.release.verify_cube import check_cube
-from gridveil.release.verify_entry import check_entry, check_ledger
-
-if TYPE_CHECKING:
-    from gridveil.privacy.ledger.book import Ledger
+from gridveil.release.verify_entry import Book, check_entry, check_ledger
+from gridveil.release.verify_label import check_facts, same_words
 
 LARGEST_README = 2**17
 WITH_SUMS = 3  # the first version of labels whose releases have digests and, perhaps, an entry
@@ -30,6 +28,14 @@ MOST_NAMED = 5
 NOT_SHOWN = (
     "What this does not show: that the noise was drawn honestly, that the readings were true, or that the publisher "
     "keeps only one ledger about these households."
+)
+WHO_WROTE_IT = (
+    "Nor who wrote it: whoever changes the files can make label, README, entry and digests that fit. Only --ledger "
+    "shows that, with the publisher's own ledger or an export of it (not one that came with the release)."
+)
+WHOSE_LEDGER = (
+    "Nor whose ledger this is: it must be the publisher's own, or an export that the publisher gave out, and not one "
+    "that came with the release."
 )
 
 Verdict = Literal["ok", "FAULT", "not checked"]
@@ -48,7 +54,7 @@ class NotCheckedError(Exception):
     """There is nothing to look at, and that is no fault."""
 
 
-def verify(folder: Path, ledger: Ledger | None = None) -> list[Check]:
+def verify(folder: Path, ledger: Book | None = None) -> list[Check]:
     """Look at a release that may be anybody's, within limits of time and memory. Only "FAULT" is a fault."""
     label, found = _label(folder)
     digests: dict[str, str] = {}
@@ -92,10 +98,7 @@ def _label(folder: Path) -> tuple[Label | None, Check]:
         label = load_label(folder / LABEL)
     except InputError as fault:
         return None, Check(LABEL, "FAULT", str(fault))
-    told = "it can be read, and its figures follow from each other"
-    return label, Check(
-        LABEL, "ok", told if label.private else f"{told}; NOT PRIVATE, as it says: made with test noise"
-    )
+    return label, _look(LABEL, lambda: check_facts(label))
 
 
 def _digests(folder: Path) -> dict[str, str]:
@@ -121,7 +124,7 @@ def _check_sums(folder: Path, digests: dict[str, str], label: Label | None) -> s
         words = {"missing": missing, "changed": changed, "not listed": unlisted}
         raise ValueError("; ".join(f"{word}: {', '.join(names)}" for word, names in words.items() if names))
     others = _others(folder)
-    return f"all {len(listed)} files are as they were written" + (
+    return f"all {len(listed)} files match it, which whoever changes a file can change too" + (
         f" (no part of the release: {others})" if others else ""
     )
 
@@ -135,7 +138,7 @@ def _others(folder: Path) -> str:
 
 def _check_readme(folder: Path, label: Label) -> str:
     text = read_regular(folder / README, LARGEST_README)
-    if label.gridveil_version != version("gridveil"):
+    if not same_words(label):
         msg = (
             f"gridveil {label.gridveil_version} wrote it, in words that this one, {version('gridveil')}, need not have"
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 
 from gridveil.privacy.budget import PLAIN_WORDS_FROM
 
@@ -49,6 +50,7 @@ QUADRATURE = (
     "the region."
 )
 NOISES = {"laplace": "Laplace", "staircase": "staircase"}
+TEST_NOISE = "test noise"
 CAPPED = "Readings above the step bound are capped to it: true consumption means consumption so capped."
 NEGATIVE = "Negative values, if any, are noise around little or no consumption; sums need them as they are."
 
@@ -60,6 +62,16 @@ def exact(epsilon: float) -> str:
     ('3', '0.1', '4.9999999')
     """
     return repr(float(epsilon)).removesuffix(".0")
+
+
+def exact_noise(kinds: Iterable[str], opendp: str) -> str:
+    """Return what noise measurements had, and what drew it.
+
+    >>> exact_noise(["laplace", "staircase", "laplace"], "0.16.0")
+    'exact discrete Laplace and staircase on integers, OpenDP 0.16.0'
+    """
+    names = dict.fromkeys(NOISES[kind] for kind in kinds)
+    return f"exact discrete {' and '.join(names)} on integers, OpenDP {opendp}"
 
 
 def promise(epsilon: float) -> str:
@@ -81,10 +93,18 @@ def percent(rate: float) -> str:
 
 
 def attack(rate: float) -> str:
-    """Return what the best attack can achieve."""
+    """Return what the best attack on one release can achieve."""
     return (
-        "An attacker who knows everything about everyone else, and falsely accuses at most 1 in 100, "
-        f"recognises a household that is in the data with a chance of at most {percent(rate)} %."
+        "From this release alone, an attacker who knows everything about everyone else, and falsely accuses at most 1 "
+        f"in 100, recognises a household that is in the data with a chance of at most {percent(rate)} %."
+    )
+
+
+def attack_on_all(spent: float, rate: float) -> str:
+    """Return what the best attack on all releases of a ledger's population can achieve, if they are several."""
+    return (
+        f"From all releases that the ledger knows so far, epsilon {spent:g} together, the chance is at most "
+        f"{percent(rate)} %."
     )
 
 

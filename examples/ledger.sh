@@ -46,9 +46,11 @@ publish --start 2013-02-11T00:00Z --steps 168 --grid 16x16 --epsilon 0.5 --title
 run gridveil ledger show weekly.ledger --figure ledger-weekly.png
 
 echo; echo '# an old copy is put back'
-cp town.ledger old.ledger
+cp town.ledger old.ledger; cp town.ledger.head old.ledger.head
 publish --start 2013-02-18T00:00Z --steps 168 --grid 4x4 --epsilon 0.25 --title 'Week 8, coarse' --out week08 --ledger town.ledger
 run gridveil ledger export town.ledger -o newer.jsonl
 cp old.ledger town.ledger
+run gridveil ledger verify town.ledger
+cp old.ledger.head town.ledger.head
 run gridveil ledger verify town.ledger
 run gridveil ledger verify town.ledger week08 --against newer.jsonl

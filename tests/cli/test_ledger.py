@@ -206,7 +206,8 @@ def test_verify_finds_an_edited_entry(gridveil: Run, town: Ledger) -> None:
 
 
 def test_verify_notices_an_old_copy_by_an_export_or_a_release(gridveil: Run, town: Ledger) -> None:
-    shutil.copy("town.ledger", "old.ledger")
+    for end in ("", ".head"):
+        shutil.copy(f"town.ledger{end}", f"old.ledger{end}")
     released(town, "0.5", 4)
     entry = town.entries("town")[-2]
     facts = LedgerFacts(hash=entry.hash, population="town", unit="household", cap="3", spent="31/12")
@@ -228,6 +229,18 @@ def test_verify_notices_an_old_copy_by_an_export_or_a_release(gridveil: Run, tow
     untracked = gridveil("verify", "town.ledger", "week10", "untracked")
     assert (untracked.code, "untracked was published without a ledger" in untracked.out) == (3, True)
     assert gridveil("verify", "town.ledger", "nowhere").code == 3
+
+
+def test_a_lost_head_is_told_with_how_to_mend_it(gridveil: Run, town: Ledger) -> None:
+    assert gridveil("export", "town.ledger", "-o", "town.jsonl").code == 0
+    Path("town.ledger.head").unlink()
+    lost = gridveil("verify", "town.ledger")
+    assert (lost.code, "--against NEWEST-EXPORT --new-head" in " ".join(lost.out.split())) == (3, True)
+    alone = gridveil("verify", "town.ledger", "--new-head")
+    assert (alone.code, "needs --against" in alone.err) == (2, True)
+    mended = gridveil("verify", "town.ledger", "--against", "town.jsonl", "--new-head")
+    assert (mended.code, "sound" in mended.out) == (0, True)
+    assert town.verify() == []
 
 
 def test_an_export_to_compare_with_must_be_one(gridveil: Run, town: Ledger) -> None:

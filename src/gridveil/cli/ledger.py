@@ -130,6 +130,9 @@ def verify(
         list[Path] | None, typer.Argument(metavar="[RELEASE]...", help="Folders whose debits must be in the ledger")
     ] = None,
     against: Annotated[Path | None, typer.Option(help="An earlier export: all of it must still be there")] = None,
+    new_head: Annotated[
+        bool, typer.Option("--new-head", help="Make the ledger's .head anew: it is lost, nothing else is wrong")
+    ] = False,
 ) -> None:
     """Check that a ledger is whole: nothing edited, cut off, out of order or over a cap.
 
@@ -143,6 +146,11 @@ def verify(
 
     book = open_ledger(ledger)
     earlier = [] if against is None else read_export(against, "--against")
+    if new_head:
+        if against is None:
+            msg = "--new-head needs --against NEWEST-EXPORT: nothing else tells whether the ledger is an old copy"
+            raise UsageError(msg)
+        book.new_head(earlier)
     faults = book.verify()
     chains = []
     if not faults:  # a damaged chain says nothing about releases

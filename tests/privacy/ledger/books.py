@@ -2,6 +2,8 @@
 
 from datetime import UTC, datetime, timedelta
 from fractions import Fraction
+from pathlib import Path
+from shutil import copyfile
 
 from gridveil.privacy.ledger.book import Debit, Ledger
 from gridveil.privacy.ledger.population import Population, Read
@@ -21,3 +23,13 @@ def spend(ledger: Ledger, epsilon: str, *reads: Read, population: str | None = N
     debit = ledger.permit(population, Fraction(epsilon), reads or [DAY], {"title": title})
     debit.use()
     return debit
+
+
+def head_of(path: Path) -> Path:
+    return path.with_name(path.name + ".head")
+
+
+def copy_ledger(path: Path, to: Path) -> Path:
+    """Copy a ledger in a file, and what belongs to it."""
+    copyfile(head_of(path), head_of(to))
+    return Path(copyfile(path, to))

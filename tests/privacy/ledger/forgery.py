@@ -5,11 +5,13 @@ import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import psycopg
 
 from gridveil.privacy.ledger.entry import NO_HASH, Entry
+from gridveil.privacy.ledger.stores.mark import Mark
 from gridveil.privacy.ledger.stores.sqlite import SCHEMA
 
 Execute = Callable[..., Any]
@@ -52,3 +54,6 @@ def forge(where: str, entries: Sequence[Entry]) -> None:
             execute("INSERT INTO entries VALUES (?, ?, ?, ?)", name, number, previous, linked.text)
         execute("DELETE FROM heads WHERE population = ?", name)
         execute("INSERT INTO heads VALUES (?, ?, ?)", name, len(entries) - 1, previous)
+    if not where.startswith("postgresql"):
+        mark = Mark(Path(where))
+        mark.write({**(mark.read() or {}), name: (len(entries) - 1, previous)})

@@ -1,7 +1,5 @@
 """Bad days of a ledger in a file: damaged, foreign, missing, read-only, full, in use."""
 
-import os
-import shutil
 import signal
 import sqlite3
 import stat
@@ -16,7 +14,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.privacy.ledger.books import DAY, TOWN, spend
+from tests.privacy.ledger.books import DAY, TOWN, copy_ledger, head_of, spend
 
 from gridveil.errors import GridveilError, InputError
 from gridveil.privacy.ledger.book import Ledger, create_ledger, open_ledger
@@ -35,14 +33,15 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def path(made: Path, tmp_path: Path) -> Path:
-    return Path(shutil.copy(made, tmp_path / "copy.db"))
+    return copy_ledger(made, tmp_path / "copy.db")
 
 
 def test_a_new_ledger_is_its_owners_and_nothing_else_is_left(sqlite: str) -> None:
     ledger = create_ledger(sqlite)
     ledger.add_population(TOWN)
-    assert stat.S_IMODE(Path(sqlite).stat().st_mode) == 0o600
-    assert os.listdir(Path(sqlite).parent) == ["ledger.db"]  # noqa: PTH208  # names
+    files = set(Path(sqlite).parent.iterdir())
+    assert files == {Path(sqlite), head_of(Path(sqlite))}
+    assert {stat.S_IMODE(file.stat().st_mode) for file in files} == {0o600}
 
 
 def test_a_failure_while_it_is_made_leaves_nothing(sqlite: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -101,7 +100,7 @@ def test_a_truncated_file_is_noticed(made: Path, tmp_path: Path) -> None:
     whole = made.read_bytes()
     assert told_of(made) == []
     for size in [*range(0, len(whole), 4096), 1, 50, 99, 100, 101, 4095, len(whole) - 1]:
-        cut = tmp_path / f"{size}.db"
+        cut = copy_ledger(made, tmp_path / f"{size}.db")
         cut.write_bytes(whole[:size])
         assert told_of(cut), size
 

@@ -6,12 +6,11 @@ from contextlib import closing
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
-from shutil import copyfile
 from typing import Any
 
 import psycopg
 import pytest
-from tests.privacy.ledger.books import DAY, FILES, WEEKS, spend
+from tests.privacy.ledger.books import DAY, FILES, WEEKS, copy_ledger, spend
 from tests.privacy.ledger.forgery import Execute, digest, forge, tampering
 
 from gridveil.errors import InputError
@@ -44,7 +43,7 @@ def ledger(where: str, made: Path) -> Ledger:
         for population in ("town", "weeks"):
             forge(where, model.entries(population))
     else:
-        copyfile(made, where)
+        copy_ledger(made, Path(where))
         ledger = open_ledger(where)
     assert ledger.verify() == []
     return ledger

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 from gridveil.cube import Window
-from gridveil.errors import BudgetError, InputError, UsageError
-from gridveil.privacy.ledger.chain import Chain
+from gridveil.errors import BudgetError, GridveilError, InputError, UsageError
+from gridveil.privacy.ledger.chain import LOST, Chain
 from gridveil.privacy.ledger.entry import Entry, canonical, is_amount, is_hash, is_name
 from gridveil.privacy.ledger.population import Population, Read, Standing
 from gridveil.privacy.ledger.stores.postgres import PostgresStore
@@ -26,7 +27,8 @@ class Ledger:
     processes debit at once and whenever they stop. A debit is checked against the sum of all debits before it, in exact
     rationals, while no other can be written, and is on disk before `Debit.use` returns (see `Store`). There is no way
     to take one back: a debit whose release was never made stays spent. A damaged chain grants nothing. Whether a debit
-    is refused follows from entries, reads and amounts alone, which are public.
+    is refused follows from entries, reads and amounts alone, which are public. A ledger in a file is three files that
+    stay together, on a local disk (see `SqliteStore`).
     """
 
     def __init__(self, store: Store) -> None:
@@ -39,8 +41,7 @@ class Ledger:
 
     def populations(self) -> list[Population]:
         """Return the populations, by name."""
-        chains = self._store.chains()
-        return [Population.from_entry(self._sound(chains[name])[0]) for name in sorted(chains)]
+        return [Population.from_entry(self._sound(chain)[0]) for chain in self._chains()]
 
     def entries(self, population: str) -> list[Entry]:
         """Return a population's whole chain."""
@@ -54,7 +55,7 @@ class Ledger:
         """Begin a chain. A population once begun keeps its cap and unit for good."""
 
         def first(chain: Chain) -> Entry:
-            if chain.lines or chain.head:
+            if chain.lines or chain.head or chain.mark:
                 msg = (
                     f"{self.where}: population {population.name} is there already, and its cap and unit never change: "
                     "they were promised with every release so far. Publish with it as it is; other households are a "
@@ -112,10 +113,10 @@ class Ledger:
         """Return everything that is wrong, in plain words; nothing if the ledger is sound (see `Chain.faults`)."""
         faults = self._store.faults()
         try:
-            chains = self._store.chains()
-        except InputError as error:
+            chains = self._chains()
+        except GridveilError as error:
             return [*faults, str(error)]
-        return [*faults, *(fault for name in sorted(chains) for fault in chains[name].faults())]
+        return [*faults, *(fault for chain in chains for fault in chain.faults())]
 
     def check_against(self, earlier: Sequence[Entry]) -> list[str]:
         """Return where the ledger does not continue what was exported earlier, in plain words.
@@ -133,6 +134,26 @@ class Ledger:
             elif kept != entry.text:
                 faults.append(f"{at}: it is another one than was exported earlier")
         return faults
+
+    def new_head(self, earlier: Sequence[Entry]) -> None:
+        """Replace a lost `.head` of a file's ledger (see `Mark`), if there is no other fault.
+
+        earlier: the newest export there is. What was debited after it and is gone is not noticed any more.
+        """
+        if not isinstance(self._store, SqliteStore):
+            msg = f"{self.where}: a .head belongs to a ledger in a file; this one has none"
+            raise UsageError(msg)
+        chains = [replace(chain, mark=None if chain.mark == LOST else chain.mark) for chain in self._chains()]
+        faults = [*self._store.faults(), *(fault for chain in chains for fault in chain.faults())]
+        faults += self.check_against(earlier)
+        if faults:
+            msg = f"{self.where}: no new .head is made for a ledger with faults: {'; '.join(faults)}"
+            raise InputError(msg)
+        self._store.new_mark()
+
+    def _chains(self) -> list[Chain]:
+        chains = self._store.chains()
+        return [chains[name] for name in sorted(chains)]
 
     def _debited(self, debit_hash: str) -> Entry:
         for chain in self._store.chains().values():

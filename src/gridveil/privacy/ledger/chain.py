@@ -12,6 +12,18 @@ from gridveil.privacy.ledger.entry import NO_HASH, Entry, decimal
 from gridveil.privacy.ledger.population import Population
 from gridveil.privacy.ledger.tally import Tally
 
+Head = tuple[int, str]
+"""Number and hash of a chain's last entry."""
+
+LOST: Head = (-1, "")
+"""Instead of a mark that should be there and is not."""
+
+NO_MARK = (
+    "the .head file beside the ledger is missing or damaged, so that nobody can tell whether this is an old state. "
+    "A ledger, its .head and its -journal are one: put them together again, under one name. If the .head is lost for "
+    "good, `gridveil ledger verify LEDGER --against NEWEST-EXPORT --new-head` makes one, if nothing is missing"
+)
+
 
 @dataclass(frozen=True)
 class Line:
@@ -28,8 +40,10 @@ class Chain:
 
     population: str
     lines: Sequence[Line]
-    head: tuple[int, str] | None
-    """Number and hash of the last entry, kept apart: a chain that was cut at its end does not fit it."""
+    head: Head | None
+    """The last entry, kept apart: a chain that was cut at its end does not fit it."""
+    mark: Head | None = None
+    """An entry that was written, as kept outside of the store if it needs that: an old state does not have it."""
 
     def faults(self) -> list[str]:
         """Return what is wrong, in plain words; nothing if the chain is sound.
@@ -41,7 +55,12 @@ class Chain:
         """
         if not self.lines:
             return [f"population {self.population}: all its entries are gone; the ledger's list of heads still has it"]
-        return list(self._broken()) or list(_disorder(self.entries)) or list(_overspending(self.entries))
+        return (
+            list(self._broken())
+            or list(self._forgotten())
+            or list(_disorder(self.entries))
+            or list(_overspending(self.entries))
+        )
 
     @property
     def entries(self) -> list[Entry]:
@@ -76,6 +95,22 @@ class Chain:
                 f"population {self.population}, entry {len(self.lines) - 1}: it ends the chain, but the list of heads "
                 f"has {told}, or another one of this number; entries were cut off, or added past the ledger"
             )
+
+    def _forgotten(self) -> Iterator[str]:
+        """Tell of an old state that came back."""
+        if self.mark is None:
+            return
+        if self.mark == LOST:
+            yield f"population {self.population}: {NO_MARK}"
+            return
+        number, digest = self.mark
+        if number >= len(self.lines):
+            yield (
+                f"population {self.population}, entry {len(self.lines) - 1}: it ends the chain, but entries up to "
+                f"{number} were written: an old state of the ledger came back, which has forgotten debits"
+            )
+        elif self.lines[number].hash != digest:
+            yield f"population {self.population}, entry {number}: another one was written: this is not that ledger"
 
 
 def _entry(text: str) -> Entry | InputError:

@@ -45,6 +45,15 @@ def made_up(spec: Spec, cells: dict[float, float], on: dict[tuple[int, int], tup
     return outlook
 
 
+def test_a_rehearsal_that_went_wrong_is_told_but_not_typical() -> None:
+    outlook = made_up(spec_of(), {3.0: 2.0}, {(8, 8): (9.0, 7.0, 5.0, 3.0)})
+    whole = outlook.questions[0]
+    assert "worst" not in said(outlook)
+    outlook.tallies[3.0][whole] += Tally(100, 63) + Tally(100, 4)
+    assert outlook.curve(whole) == {3.0: 4.0}
+    assert "the middle one of 3 rehearsals. In the worst, the whole map was off by 63 %" in said(outlook)
+
+
 def test_useful_tells_the_larger_of_two_cells_seven_times_in_eight() -> None:
     spread = USEFUL / 100 * math.sqrt(math.pi / 2)  # the standard deviation of normal errors with that mean
     score = 0.5 / math.hypot(spread, 1.5 * spread)

@@ -56,9 +56,11 @@ def test_noise_grows_as_epsilon_falls_and_bars_know(mechanism: str, bound_window
     assert strong.interval_percent > weak.interval_percent >= 0
 
 
-def test_tallies_add_up_by_energy() -> None:
-    both = Tally(10, 1, 2) + Tally(30, 9, 10)
-    assert (both.percent, both.interval_percent) == (25, 30)
+def test_tallies_add_up_and_one_that_went_wrong_is_not_typical() -> None:
+    both = Tally() + Tally(10, 1, 2) + Tally(30, 9, 10)
+    assert both.interval_percent == 30
+    three = both + Tally(10, 6)
+    assert (three.percent, three.each) == (30, (10, 30, 60))
     assert math.isnan(Tally().percent)
 
 

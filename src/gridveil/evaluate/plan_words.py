@@ -18,6 +18,9 @@ INVENTED = (
 )
 
 
+FAR = 3
+"""An error of so many times the typical one is worth a word."""
+
 MOST = 1000
 """Percent: more is not worth telling apart."""
 
@@ -129,7 +132,7 @@ def _instead(outlook: Outlook) -> list[str]:
 
 
 def _limits(outlook: Outlook) -> list[str]:
-    lines = [INVENTED]
+    lines = [INVENTED, *_went_wrong(outlook)]
     if outlook.rehearsed < outlook.households:
         lines.append(
             f"Rehearsed with {outlook.rehearsed:,} households, for lack of memory: with {outlook.households:,} errors "
@@ -144,6 +147,19 @@ def _limits(outlook: Outlook) -> list[str]:
         names = ", ".join(f"{epsilon:g}" for epsilon in outlook.skipped)
         lines.append(f"A rehearsal of this grid takes long: there was no time for epsilon {names}.")
     return lines
+
+
+def _went_wrong(outlook: Outlook) -> list[str]:
+    """Return that a rehearsal went far worse than what is typical, if one did: noise of a histogram has long tails."""
+    whole = outlook.tallies[outlook.epsilon][outlook.questions[0]]
+    worst = max(whole.each, default=0.0)
+    if worst <= max(USEFUL, FAR * whole.percent):
+        return []
+    told = (
+        f"Typical is the middle one of {len(whole.each)} rehearsals. In the worst, the whole map was off by "
+        f"{_percent(worst)}: that may happen in a town of so few households."
+    )
+    return [told]
 
 
 def _the(place: str) -> str:

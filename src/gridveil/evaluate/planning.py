@@ -28,7 +28,7 @@ errors are normal: a mean of 20 % is a standard deviation of 25 %).
 
 SECONDS = 20.0
 FEWEST_REPEATS, MOST_REPEATS = 3, 8
-PATIENCE = 1.5
+PATIENCE = 3.0
 """On a busy machine, the first repeats may take so many times as long as the whole should."""
 
 FOR_EPSILONS, FOR_SIZES, FOR_HOUSEHOLDS, FOR_REPEATS = 0.4, 0.65, 0.75, 0.9

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import statistics
 import zlib
 from dataclasses import dataclass, replace
 from datetime import timedelta
@@ -42,20 +43,30 @@ class Tally:
     """Of questions of one shape, kWh: the sum of true answers, of their errors, and of half-widths of 95 % intervals.
 
     Tallies of several rehearsals add up. Errors count by their energy: an empty corner of the map weighs little.
+    `earlier` are the errors of rehearsals that were added before, percent.
     """
 
     truth: float = 0.0
     error: float = 0.0
     half_width: float = 0.0
+    earlier: tuple[float, ...] = ()
 
     def __add__(self, other: Tally) -> Tally:
         """Return both together."""
-        return Tally(self.truth + other.truth, self.error + other.error, self.half_width + other.half_width)
+        if not self.each:
+            return other
+        half_width = self.half_width + other.half_width
+        return Tally(self.truth + other.truth, self.error + other.error, half_width, self.each + other.each)
+
+    @property
+    def each(self) -> tuple[float, ...]:
+        """The error of every rehearsal, percent: all its errors over all its truth."""
+        return self.earlier or ((100 * self.error / self.truth,) if self.truth > 0 else ())
 
     @property
     def percent(self) -> float:
-        """The typical error: all errors over all truth."""
-        return 100 * self.error / self.truth if self.truth > 0 else float("nan")
+        """The typical error: that of the middle rehearsal. One that went wrong says little of the others."""
+        return statistics.median(self.each) if self.each else float("nan")
 
     @property
     def interval_percent(self) -> float:

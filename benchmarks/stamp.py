@@ -20,6 +20,7 @@ def stamp(title: str, grid: Grid, window: Window) -> Label:
         noise="none",
         bounds=[],
         correction=None,
+        ledger_entry=None,
         private_bound_epsilon=None,
         mechanism=MechanismFacts(name="none"),
         measurements=[],

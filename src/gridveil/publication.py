@@ -168,6 +168,7 @@ def run(
     spec.need(*HOW_TO_CHOOSE)
     plan, bound, budget, out = Plan.of(spec), spec.to_bound(), allowed_budget(spec), Path(spec.out or "")
     plan.check_openable()
+    _refuse_future(plan.window)
     check_out(out)
     if record is not None:
         check_record(record, out)
@@ -225,6 +226,13 @@ def _release(
         raise UsageError(msg) from error
     progress("write the release", 1.0)
     return label, digests
+
+
+def _refuse_future(window: Window) -> None:
+    """Refuse what nobody can have read yet: a typing error, which would cost a whole budget."""
+    if window.start > datetime.now(UTC):
+        msg = f"start {window.start.isoformat()} is in the future: there are no readings yet; see --start"
+        raise UsageError(msg)
 
 
 def check_out(out: Path) -> None:

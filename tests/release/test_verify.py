@@ -199,6 +199,13 @@ def test_what_is_unusual_but_possible_is_told(publish: Publish) -> None:
     assert (check.verdict, "less was accounted for than epsilon" in check.told) == ("ok", True)
 
 
+def test_other_versions_may_have_other_words_but_no_other_bounds() -> None:
+    check_facts(make_label(gridveil_version="0.0.9", noise="in other words"))
+    bounds = [make_label().bounds[0].model_copy(update={"window_kwh": 1360})]
+    with pytest.raises(ValueError, match="under other bounds than it lists"):
+        check_facts(make_label(gridveil_version="0.0.9", bounds=bounds))
+
+
 HISTOGRAM = {"kind": "household_totals", "labels": 9, "epsilon": 0.25}
 PART = {"kind": "sums", "labels": 9, "epsilon": 0.5, "bound_kwh": 136}
 
@@ -293,7 +300,24 @@ def test_another_ledger_does_not_know_it(debited: Path, tmp_path: Path) -> None:
 
 
 def test_a_release_without_an_entry_is_in_no_ledger(publish: Publish, debited: Path) -> None:
-    assert faults(publish(), open_ledger(str(debited / "ledger.db"))) == {"ledger"}
+    folder, ledger = publish(), open_ledger(str(debited / "ledger.db"))
+    assert faults(folder, ledger) == {"ledger"}
+    assert verify(folder, ledger)[-1].remedy.startswith("this release was not debited to that ledger")
+
+
+@pytest.mark.parametrize("name", ["consumption.nc", "README.md", "ledger-entry.json", "SHA256SUMS"])
+def test_a_missing_file_is_called_missing(copy: Path, name: str) -> None:
+    (copy / name).unlink()
+    told = {check.what: check.told for check in verify(copy) if check.verdict == "FAULT"}
+    assert "it is missing" in told[name]
+    assert "Errno" not in str(told)
+
+
+def test_a_label_that_does_not_fit_is_not_called_missing(copy: Path) -> None:
+    (copy / "label.yaml").write_text("title: a town\n")
+    assert {check.told for check in verify(copy)[2:]} == {"label.yaml is at fault, see above"}
+    (copy / "label.yaml").unlink()
+    assert {check.told for check in verify(copy)[2:]} == {"there is no label.yaml to compare it with"}
 
 
 @pytest.mark.parametrize(

@@ -21,6 +21,7 @@ from gridveil.ingest.clock import timezone
 from gridveil.ingest.crs import metres_per_unit
 from gridveil.ingest.schema import HouseholdsTable, ReadingsTable, Seconds
 from gridveil.privacy.bound import Bound
+from gridveil.privacy.ledger.place import is_address, may_hold_password
 from gridveil.regular import read_small
 
 T = TypeVar("T")
@@ -150,7 +151,7 @@ class Spec(BaseModel):
     title: str = "Electricity consumption"
     publisher: str = "not stated"
     choices: str = "not stated"
-    ledger: Annotated[str | None, BeforeValidator(_parse_place)] = None
+    ledger: Annotated[str | None, BeforeValidator(_parse_place), Field(repr=False)] = None
     population: str | None = None
     no_ledger: bool = False
     out: Path | None = None
@@ -283,7 +284,7 @@ def read_spec(path: Path) -> dict[str, Any]:
     for name in ("out", "profile"):
         if isinstance(settings.get(name), str):
             settings[name] = path.parent / settings[name]
-    if isinstance(settings.get("ledger"), str) and "://" not in settings["ledger"]:  # not a server's address
+    if isinstance(settings.get("ledger"), str) and not is_address(settings["ledger"]):
         settings["ledger"] = str(path.parent / settings["ledger"])
     return settings
 
@@ -293,16 +294,26 @@ def make_spec(settings: dict[str, Any]) -> Spec:
     try:
         return Spec.model_validate(settings)
     except ValidationError as error:
-        msg = "\n".join(["settings that do not fit:", *(_complaint(dict(fault)) for fault in error.errors())])
-        raise UsageError(msg) from error
+        complaints = [_complaint(dict(fault)) for fault in error.errors()]
+    # Not from within the handler: pydantic's error repeats what was given, an address with its password perhaps.
+    raise UsageError("\n".join(["settings that do not fit:", *complaints]))
 
 
 def _complaint(fault: dict[str, Any]) -> str:
     name = ".".join(map(str, fault["loc"]))
     if fault["type"] in {"extra_forbidden", "unexpected_keyword_argument"}:
         close = difflib.get_close_matches(str(fault["loc"][-1]), KNOWN, n=1)
-        return f"  {name}: there is no such setting" + (f"; did you mean {close[0]}?" if close else "")
-    return f"  {name}: {fault['msg'].removeprefix('Value error, ')} (given: {fault['input']!r})"
+        told = "there is no such setting" + (f"; did you mean {close[0]}?" if close else "")
+    else:
+        told = fault["msg"].removeprefix("Value error, ")
+        told = told if fault["loc"][:1] in LEDGER else f"{told} (given: {fault['input']!r})"
+    if may_hold_password(name + told):
+        known = next((str(part) for part in fault["loc"][:1] if part in KNOWN), "a setting")
+        return f"  {known}: it does not fit (what was given is not repeated: it may hold a password)"
+    return f"  {name}: {told}"
 
+
+LEDGER = {("ledger",), ("no_ledger",)}
+"""Settings whose values are not repeated: they may be an address with a password."""
 
 KNOWN = (*Spec.model_fields, *(field.name for kind in (ReadingsTable, HouseholdsTable) for field in fields(kind)))

@@ -84,6 +84,45 @@ def test_settings_that_do_not_fit_are_named(settings: dict[str, Any], complaint:
     assert complaint in str(error.value)
 
 
+SECRET = "hunter2"  # noqa: S105  # nobody's
+ADDRESS = f"postgresql://me:{SECRET}@host/db"
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"ledgr": ADDRESS},
+        {"ledger": [ADDRESS]},
+        {"ledger": {"url": ADDRESS}},
+        {"ledger": {"password": SECRET}},
+        {"no_ledger": SECRET},
+        {"ledger": ADDRESS, "no_ledger": ADDRESS},
+        {"grid": ADDRESS},
+        {"steps": f"host=db password={SECRET}"},
+        {"readings": {"path": "a", ADDRESS: 1}},
+    ],
+)
+def test_no_complaint_tells_a_password(settings: dict[str, Any]) -> None:
+    with pytest.raises(UsageError, match="settings that do not fit") as refused:
+        make_spec(settings)
+    assert SECRET not in str(refused.value)
+    assert refused.value.__cause__ is None  # pydantic's own words repeat it
+    assert refused.value.__context__ is None
+
+
+def test_a_spec_does_not_show_its_ledgers_password() -> None:
+    spec = make_spec({"ledger": ADDRESS})
+    assert spec.ledger == ADDRESS
+    assert SECRET not in repr(spec) + str(spec)
+
+
+@pytest.mark.parametrize("address", [ADDRESS, ADDRESS.replace("//", "/"), f"host=db password={SECRET}"])
+def test_an_address_in_a_file_is_not_taken_for_a_path(tmp_path: Path, address: str) -> None:
+    path = tmp_path / "spec.toml"
+    path.write_text(f'ledger = "{address}"', encoding="utf-8")
+    assert read_spec(path)["ledger"] == address
+
+
 @pytest.mark.parametrize("name", ["extent", "grid", "start", "steps"])
 def test_what_is_public_must_be_given(name: str) -> None:
     with pytest.raises(UsageError, match=f"{name}: give --"):

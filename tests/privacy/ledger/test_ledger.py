@@ -1,12 +1,14 @@
 """Debits, refusals and releases, in both stores."""
 
 import json
+import re
 import sys
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from fractions import Fraction
 
 import pytest
 from tests.privacy.ledger.books import DAY, FILES, MONDAY, TOWN, WEEKS, read, spend
+from tests.privacy.ledger.forgery import tampering
 
 from gridveil.cube import Window
 from gridveil.errors import BudgetError, InputError, UsageError
@@ -162,6 +164,28 @@ def test_the_population_must_be_named_when_there_are_several_or_none(where: str)
     assert ledger.standing("town").cap == 1
 
 
+def test_an_entry_does_not_tell_how_long_a_publication_took(where: str) -> None:
+    ledger = create_ledger(where)
+    ledger.add_population(TOWN)
+    debit = spend(ledger, "0.5").entry
+    assert debit is not None
+    ledger.record_release(debit.hash, FILES)
+    for entry in ledger.entries("town"):
+        beside_reads = {**json.loads(entry.text), "body": {**entry.body, "reads": None}}
+        assert not re.search(r"\d\d:\d\d", json.dumps(beside_reads))
+        assert date.fromisoformat(entry.at).isoformat() == entry.at
+
+
+def test_a_damaged_chain_is_named_to_who_has_one_population(where: str) -> None:
+    ledger = create_ledger(where)
+    ledger.add_population(TOWN)
+    with tampering(where) as execute:
+        execute("INSERT INTO heads VALUES ('stray', 0, 'x')")
+    for use in (ledger.populations, lambda: spend(ledger, "0.5")):
+        with pytest.raises(InputError, match="population stray: all its entries are gone"):
+            use()
+
+
 def test_a_release_is_recorded_once_under_a_debit(where: str) -> None:
     ledger = create_ledger(where)
     ledger.add_population(TOWN)
@@ -202,13 +226,13 @@ def test_a_clock_that_goes_backwards_changes_nothing_but_the_text(where: str, mo
     ledger = create_ledger(where)
     ledger.add_population(TOWN)
     for year in (2030, 1999, 2001):
-        monkeypatch.setattr(entries, "now", lambda year=year: f"{year}-01-01T00:00:00Z")
+        monkeypatch.setattr(entries, "today", lambda year=year: f"{year}-01-01")
         spend(ledger, "0.3")
     with pytest.raises(BudgetError):
         spend(ledger, "0.3")
     assert [entry.at[:4] for entry in ledger.entries("town")[1:]] == ["2030", "1999", "2001"]
     assert ledger.verify() == []
-    assert datetime.fromisoformat(ledger.entries("town")[0].at) <= datetime.now(UTC)
+    assert date.fromisoformat(ledger.entries("town")[0].at) <= datetime.now(UTC).date()
 
 
 def test_what_is_neither_file_nor_postgresql_is_refused_without_repeating_it() -> None:

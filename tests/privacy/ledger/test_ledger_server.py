@@ -3,6 +3,7 @@
 import traceback
 from collections.abc import Callable
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import psycopg
@@ -17,6 +18,9 @@ PASSWORD = "hunter2"  # noqa: S105  # nobody's
 
 
 def everything_told(error: BaseException) -> str:
+    """What an error says, and every program that looks at it; psycopg's own errors hold the password."""
+    assert error.__cause__ is None
+    assert error.__context__ is None
     return "".join(traceback.format_exception(error)) + repr(error) + str(error)
 
 
@@ -36,13 +40,26 @@ def everything_told(error: BaseException) -> str:
         f"postgresql://me:{PASSWORD}@127.0.0.1:1/db?{PASSWORD}={PASSWORD}",
         f"postgres://me:{PASSWORD}@nowhere.invalid/db",
         f"postgresql://me:{PASSWORD}@[::1/db",
+        f"postgresql://127.0.0.1:1/user=me%20password={PASSWORD}",
+        f"postgresql:///x?host=127.0.0.1&port=1&dbname=postgresql://me:{PASSWORD}%2540host/db",
+        f"postgresql://password={PASSWORD}/db",
+        f"POSTGRESQL://me:{PASSWORD}@127.0.0.1:1/db",
+        f"postgresql:/me:{PASSWORD}@127.0.0.1:1/db",
+        f"postgresql:me:{PASSWORD}@127.0.0.1:1/db",
+        f"postgresql//me:{PASSWORD}@127.0.0.1:1/db",
+        f" postgres:/me:{PASSWORD}@127.0.0.1:1/db",
+        f"host=127.0.0.1 port=1 password={PASSWORD}",
+        f"dbname={PASSWORD}",
+        f"sslPassword = '{PASSWORD}'",
     ],
 )
-def test_no_error_tells_a_password(url: str) -> None:
+def test_no_error_tells_a_password(url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
     for use in (open_ledger, create_ledger):
         with pytest.raises((InputError, UsageError)) as refused:
             use(url)
         assert PASSWORD not in everything_told(refused.value)
+    assert not list(tmp_path.iterdir())  # none is taken for the name of a file
 
 
 def test_a_server_that_cannot_be_reached_is_named() -> None:
@@ -188,8 +205,9 @@ def test_a_commit_waits_for_the_disk(postgres: str) -> None:
         name = connection.info.dbname
         for setting, meant in (("off", "on"), ("local", "local"), ("remote_apply", "remote_apply")):
             connection.execute(f"ALTER DATABASE {name} SET synchronous_commit = {setting}".encode())
-            with store.PostgresStore(postgres, make=True)._transaction(store.WRITING) as ours:
-                assert ours.execute("SHOW synchronous_commit").fetchone() == (meant,)
+            ours = store.PostgresStore(postgres, make=True)
+            shown = ours._transaction(store.WRITING, lambda here: here.execute("SHOW synchronous_commit").fetchone())
+            assert shown == (meant,)
         connection.execute(f"ALTER DATABASE {name} RESET synchronous_commit".encode())
 
 
@@ -202,3 +220,31 @@ def test_a_password_in_the_servers_own_words_is_blotted_out(monkeypatch: pytest.
     with pytest.raises(InputError, match=r"no entry for \*\*\* or \*\*\*") as refused:
         open_ledger(f"postgresql://me:{PASSWORD}%2Fx@host/db")
     assert PASSWORD not in everything_told(refused.value)
+
+
+def test_tables_that_do_not_outlast_a_crash_are_noticed(postgres: str) -> None:
+    ledger = create_ledger(postgres)
+    ledger.add_population(TOWN)
+    with psycopg.connect(postgres) as connection:
+        connection.execute("ALTER TABLE gridveil_ledger.entries SET UNLOGGED")
+    (fault,) = ledger.verify()
+    assert "the table entries is not kept through a crash" in fault
+
+
+@pytest.mark.parametrize("table", ["entries", "heads"])
+def test_a_table_that_is_gone_is_a_fault_and_no_failure(postgres: str, table: str) -> None:
+    ledger = create_ledger(postgres)
+    ledger.add_population(TOWN)
+    with psycopg.connect(postgres) as connection:
+        connection.execute(f"DROP TABLE gridveil_ledger.{table}".encode())
+    assert f"the table {table} is gone" in ledger.verify()
+
+
+def test_a_server_that_is_gone_is_a_fault_and_no_failure(postgres: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    ledger = create_ledger(postgres)
+
+    def gone(**_: Any) -> None:
+        raise psycopg.OperationalError
+
+    monkeypatch.setattr(psycopg, "connect", gone)
+    assert "cannot be reached" in ledger.verify()[0]

@@ -13,6 +13,7 @@ from gridveil.cube import Window
 from gridveil.errors import BudgetError, GridveilError, InputError, UsageError
 from gridveil.privacy.ledger.chain import LOST, Chain
 from gridveil.privacy.ledger.entry import Entry, canonical, is_amount, is_hash, is_name
+from gridveil.privacy.ledger.place import is_address
 from gridveil.privacy.ledger.population import Population, Read, Standing
 from gridveil.privacy.ledger.stores.postgres import PostgresStore
 from gridveil.privacy.ledger.stores.sqlite import SqliteStore
@@ -166,6 +167,8 @@ class Ledger:
     def _only(self, chains: Mapping[str, Chain]) -> str:
         if len(chains) == 1:
             return next(iter(chains))
+        for name in sorted(chains):
+            self._sound(chains[name])  # who has one population, and damage that looks like another, is told of that
         raise self._choose(chains, "say which population the households are of")
 
     def _known(self, chains: Mapping[str, Chain], population: str) -> list[Entry]:
@@ -262,10 +265,9 @@ def create_ledger(where: str) -> Ledger:
 
 
 def _store(where: str, *, make: bool) -> Store:
-    scheme, sign, _ = str(where).partition("://")
-    if not sign:
+    if not is_address(str(where)):
         return SqliteStore(Path(where), make=make)
-    if scheme not in {"postgresql", "postgres"}:
-        msg = "a ledger is a file, or a PostgreSQL database given as postgresql://..."  # the rest may hold a password
-        raise UsageError(msg)
+    if not str(where).startswith(("postgresql://", "postgres://")):
+        msg = "a ledger is a file, or a PostgreSQL database given as postgresql://USER@HOST/DATABASE"
+        raise UsageError(msg)  # what was given may hold a password
     return PostgresStore(where, make=make)

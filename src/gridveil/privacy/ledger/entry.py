@@ -23,7 +23,8 @@ Kind = Literal["population", "debit", "release"]
 HASH = re.compile(r"[0-9a-f]{64}")
 NONCE = re.compile(r"[0-9a-f]{32}")
 AMOUNT = re.compile(r"[1-9][0-9]{0,99}(/[1-9][0-9]{0,99})?")
-INSTANT = re.compile(r"[1-8][0-9]{3}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z")  # years as in windows.py
+DAY = re.compile(r"[1-8][0-9]{3}-[0-9]{2}-[0-9]{2}")  # years as in windows.py
+INSTANT = re.compile(DAY.pattern + r"T[0-9]{2}:[0-9]{2}:[0-9]{2}Z")
 
 
 @dataclass(frozen=True)
@@ -42,7 +43,8 @@ class Entry:
     previous: str
     """The hash of the entry before; zeros for the first."""
     at: str
-    """UTC. Told, never trusted: the order is that of the numbers, whatever a clock says."""
+    """The day, in UTC. Told, never trusted: the order is that of the numbers, whatever a clock says. Seconds would tell
+    how long it took from a debit to its release, which depends on the data."""
     nonce: str
     body: dict[str, Any]
 
@@ -61,7 +63,7 @@ class Entry:
     def after(cls, last: Entry | None, kind: Kind, population: str, body: Mapping[str, Any]) -> Entry:
         """Return a new entry that follows `last`, or is the first."""
         number, previous = (0, NO_HASH) if last is None else (last.number + 1, last.hash)
-        entry = cls(kind, population, number, previous, now(), secrets.token_hex(16), dict(body))
+        entry = cls(kind, population, number, previous, today(), secrets.token_hex(16), dict(body))
         return cls.from_text(entry.text)  # what cannot be read back is never written
 
     @classmethod
@@ -81,9 +83,9 @@ class Entry:
         return entry
 
 
-def now() -> str:
-    """Return the time as entries tell it."""
-    return instant_text(datetime.now(UTC))
+def today() -> str:
+    """Return the day as entries tell it."""
+    return datetime.now(UTC).date().isoformat()
 
 
 def instant_text(instant: datetime) -> str:
@@ -122,7 +124,16 @@ def is_amount(value: object) -> bool:
 
 def is_instant(value: object) -> bool:
     """Whether this is an instant as entries write it."""
-    if not (isinstance(value, str) and INSTANT.fullmatch(value)):
+    return _is_time(value, INSTANT)
+
+
+def is_day(value: object) -> bool:
+    """Whether this is a day as entries write it."""
+    return _is_time(value, DAY)
+
+
+def _is_time(value: object, written: re.Pattern[str]) -> bool:
+    if not (isinstance(value, str) and written.fullmatch(value)):
         return False
     try:
         datetime.fromisoformat(value)
@@ -199,7 +210,7 @@ CHECKS: dict[str, Callable[[Any], bool]] = {
     "population": is_name,
     "number": lambda number: _is_int(number) and number >= 0,
     "previous": is_hash,
-    "at": is_instant,
+    "at": is_day,
     "nonce": lambda nonce: isinstance(nonce, str) and NONCE.fullmatch(nonce) is not None,
     "body": lambda body: isinstance(body, dict),
 }

@@ -70,7 +70,7 @@ class Tally:
         if not debits:
             return "Nothing was spent before: ask for less."
         named = [
-            f"{str(debit.body['spec'].get('title', 'untitled'))[:80]!r} ({debit.at[:10]}, epsilon "
+            f"{str(debit.body['spec'].get('title', 'untitled'))[:80]!r} ({debit.at}, epsilon "
             f"{decimal(Fraction(debit.body['epsilon']))})"
             for debit in debits[-MOST_NAMED:]
         ]

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from contextlib import closing
+from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import quote
 
 from gridveil.errors import GridveilError, InputError, MissingExtraError, UsageError
@@ -45,6 +45,10 @@ CREATE TRIGGER heads_advance BEFORE UPDATE ON gridveil_ledger.heads FOR EACH ROW
 COMMENT ON SCHEMA gridveil_ledger IS '{ABOUT}';
 """
 TRIGGERS = {"entries_stay", "heads_remain", "heads_advance"}
+TABLES = {"entries", "heads"}
+PERMANENT = "p"
+
+T = TypeVar("T")
 
 
 class PostgresStore:
@@ -52,7 +56,8 @@ class PostgresStore:
 
     Guarantee: as `Store` demands. The lock on `heads` lets one transaction in at a time, before it reads what it adds
     to, and a commit returns when the server has it on disk: `synchronous_commit` is raised where it is off. (A server
-    that runs with `fsync` off keeps no promise; `faults` tells.)
+    that runs with `fsync` off, or with UNLOGGED tables, keeps no promise; `faults` tells. One that is replaced by a
+    standby which had not yet received a commit has forgotten it, and nothing here can tell.)
 
     A publisher needs USAGE of the schema, SELECT and INSERT on both tables, and UPDATE on `heads`. No password of the
     address is ever told.
@@ -72,15 +77,12 @@ class PostgresStore:
 
     def chains(self) -> dict[str, Chain]:
         """Return all chains as they are at one moment."""
-        with self._transaction(READING) as connection:
-            rows = connection.execute(
-                "SELECT population FROM gridveil_ledger.entries UNION SELECT population FROM gridveil_ledger.heads"
-            ).fetchall()
-            return {name: _chain(connection, name) for (name,) in rows}
+        return self._transaction(READING, _chains)
 
     def append(self, population: str, make: Callable[[Chain], Entry]) -> Entry:
         """Add to a population's chain the entry that `make` makes of it."""
-        with self._transaction(WRITING) as connection:  # closing it takes back what was not committed
+
+        def write(connection: psycopg.Connection) -> Entry:
             connection.execute("LOCK TABLE gridveil_ledger.heads IN EXCLUSIVE MODE")
             entry = make(_chain(connection, population))
             row = (population, entry.number, entry.hash)
@@ -93,33 +95,39 @@ class PostgresStore:
                     (*row[1:], population),
                 )
             self._commit(connection, entry)
-        return entry
+            return entry
+
+        return self._transaction(WRITING, write)
 
     def faults(self) -> list[str]:
         """Return what is missing of what makes the ledger only grow, and durable."""
-        with self._transaction(READING) as connection:
-            found = connection.execute(
-                "SELECT tgname FROM pg_trigger WHERE NOT tgisinternal AND tgenabled IN ('O', 'A') AND tgrelid IN "
-                "('gridveil_ledger.entries'::regclass, 'gridveil_ledger.heads'::regclass)"
-            ).fetchall()
-            fsync = connection.execute("SELECT current_setting('fsync')").fetchone()
-        missing = sorted(TRIGGERS - {name for (name,) in found})
-        faults = [f"the trigger {name} is missing or off: entries could be changed" for name in missing]
-        return faults if fsync == ("on",) else [*faults, "the server runs with fsync off: a crash may lose debits"]
+        try:
+            triggers, tables, fsync = self._transaction(READING, _kept_how)
+        except GridveilError as error:
+            return [str(error)]
+        faults = [f"the table {name} is gone" for name in sorted(TABLES - tables.keys())]
+        faults += [
+            f"the table {name} is not kept through a crash of the server (UNLOGGED or temporary): debits may be lost"
+            for name, persistence in sorted(tables.items())
+            if name in TABLES and persistence != PERMANENT
+        ]
+        faults += [
+            f"the trigger {name} is missing or off: entries could be changed" for name in sorted(TRIGGERS - triggers)
+        ]
+        return faults if fsync == "on" else [*faults, "the server runs with fsync off: a crash may lose debits"]
 
     def _make(self) -> None:
-        with self._transaction(WRITING) as connection:
+        def make(connection: psycopg.Connection) -> None:
             connection.execute("SELECT pg_advisory_xact_lock(hashtext('gridveil_ledger'))")  # others may be making it
             there = connection.execute("SELECT 1 FROM pg_namespace WHERE nspname = 'gridveil_ledger'").fetchone()
             if there is None:
                 connection.execute(SCHEMA)
                 connection.execute("COMMIT")
 
+        self._transaction(WRITING, make)
+
     def _check(self) -> None:
-        with self._transaction(READING) as connection:
-            about = connection.execute(
-                "SELECT obj_description(oid, 'pg_namespace') FROM pg_namespace WHERE nspname = 'gridveil_ledger'"
-            ).fetchone()
+        about = self._transaction(READING, _about)
         if about is None:
             msg = (
                 f"{self.where}: there is no ledger in this database; make one: "
@@ -130,29 +138,31 @@ class PostgresStore:
             msg = f"{self.where}: the schema gridveil_ledger is not of a ledger that this gridveil knows; update it"
             raise InputError(msg)
 
-    @contextmanager
-    def _transaction(self, begin: str) -> Iterator[psycopg.Connection]:
-        """Give a transaction that is undone unless it is committed, and tell errors in our words.
+    def _transaction(self, begin: str, work: Callable[[psycopg.Connection], T]) -> T:
+        """Return what `work` does in a transaction, undone unless it is committed, and tell errors in our words.
 
-        Psycopg's own errors are not chained: they may hold the address.
+        They are raised outside of the handlers: psycopg's own errors hold the address, and are not to be their context.
         """
         import psycopg
 
         try:
             connection = psycopg.connect(**self._address, autocommit=True)
         except psycopg.Error as error:
-            told = f"{self.where}: the ledger's server cannot be reached ({self._without_secrets(error)})"
-            raise InputError(told) from None
-        with closing(connection):
-            try:
-                connection.execute(begin)
-                # Whoever may make functions in the database shall not have a say in what ours mean.
-                connection.execute("SET LOCAL search_path = pg_catalog")
-                connection.execute(f"SET LOCAL lock_timeout = '{PATIENCE}'")
-                connection.execute(DURABLE)
-                yield connection
-            except psycopg.Error as error:
-                raise self._told(error) from None
+            why = self._without_secrets(error)
+        else:
+            with closing(connection):
+                try:
+                    connection.execute(begin)
+                    # Whoever may make functions in the database shall not have a say in what ours mean.
+                    connection.execute("SET LOCAL search_path = pg_catalog")
+                    connection.execute(f"SET LOCAL lock_timeout = '{PATIENCE}'")
+                    connection.execute(DURABLE)
+                    return work(connection)
+                except psycopg.Error as error:
+                    told = self._told(error)
+            raise told
+        msg = f"{self.where}: the ledger's server cannot be reached ({why})"
+        raise InputError(msg)
 
     def _commit(self, connection: psycopg.Connection, entry: Entry) -> None:
         import psycopg
@@ -160,7 +170,9 @@ class PostgresStore:
         try:
             status = connection.execute("COMMIT").statusmessage
         except psycopg.Error:
-            raise unknown_end(self.where, entry) from None
+            status = None
+        if status is None:
+            raise unknown_end(self.where, entry)
         if status != "COMMIT":  # a failed transaction ends in a ROLLBACK that is no error
             msg = f"{self.where}: the server took the transaction back; nothing was debited"
             raise GridveilError(msg)
@@ -192,14 +204,49 @@ def _parsed(url: str) -> dict[str, Any]:
         address = psycopg.conninfo.conninfo_to_dict(url)
     except psycopg.Error:
         address = {"host": "@"}
-    # An @ or / of a password that is not written as %40 or %2F puts the rest of it into host or database.
-    if any("@" in str(address.get(name, "")) for name in ("host", "port", "dbname")):
+    # An @ or / of a password that is not written as %40 or %2F puts the rest of it into host or database; and what
+    # looks like an address in the place of a database's name is one for PostgreSQL.
+    shown = [str(address.get(name, "")) for name in ("host", "port", "dbname")]
+    if any(sign in part for part in shown for sign in ("@", "=", "://")):
         msg = (
             "the ledger's address is not one of PostgreSQL; write postgresql://USER@HOST/DATABASE, and an @, / or % in "
             "a password as %40, %2F or %25"
         )
         raise UsageError(msg)
     return {"connect_timeout": 10, "application_name": "gridveil", "client_encoding": "utf8", **address}
+
+
+def _chains(connection: psycopg.Connection) -> dict[str, Chain]:
+    rows = connection.execute(
+        "SELECT population FROM gridveil_ledger.entries UNION SELECT population FROM gridveil_ledger.heads"
+    ).fetchall()
+    return {name: _chain(connection, name) for (name,) in rows}
+
+
+def _about(connection: psycopg.Connection) -> tuple[Any, ...] | None:
+    return connection.execute(
+        "SELECT obj_description(oid, 'pg_namespace') FROM pg_namespace WHERE nspname = 'gridveil_ledger'"
+    ).fetchone()
+
+
+def _kept_how(connection: psycopg.Connection) -> tuple[set[str], dict[str, str], str]:
+    """Return the triggers that are on, how long each table lasts, and whether the server waits for its disk."""
+    tables = connection.execute(
+        "SELECT relname, relpersistence FROM pg_class WHERE relkind = 'r' AND relnamespace = "
+        "(SELECT oid FROM pg_namespace WHERE nspname = 'gridveil_ledger')"
+    ).fetchall()
+    triggers = connection.execute(
+        "SELECT tgname FROM pg_trigger WHERE NOT tgisinternal AND tgenabled IN ('O', 'A') AND tgrelid IN "
+        "(SELECT oid FROM pg_class WHERE relnamespace = "
+        "(SELECT oid FROM pg_namespace WHERE nspname = 'gridveil_ledger'))"
+    ).fetchall()
+    fsync = connection.execute("SELECT current_setting('fsync')").fetchone()
+    return {name for (name,) in triggers}, {n: _text(p) for n, p in tables}, str(fsync and fsync[0])
+
+
+def _text(char: str | bytes) -> str:
+    """Return a value of PostgreSQL's type "char"."""
+    return char.decode() if isinstance(char, bytes) else char
 
 
 def _chain(connection: psycopg.Connection, population: str) -> Chain:

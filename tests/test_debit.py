@@ -14,6 +14,7 @@ import pytest
 from tests.leak import town
 
 from gridveil import publication
+from gridveil.debit import debited
 from gridveil.errors import BudgetError, GridveilError, UsageError
 from gridveil.ingest.source import IngestedSource
 from gridveil.mechanisms.even import Even
@@ -146,8 +147,14 @@ def test_a_window_of_the_calendar_has_its_own_budget_and_the_label_prints_the_su
     assert facts is not None
     assert (facts.spent, facts.spent_in_window, facts.cap) == ("6", "3", "3")
     told = second.label.ledger
-    assert "No day of a household's readings is read for more than epsilon 3 (those read here: 3 so far)" in told
-    assert "loses the sum of all releases: epsilon 6 so far" in told
+    assert "All releases together spend at most epsilon 3 on what a household did in one day; on a day that" in told
+    assert "they have spent at most 3 so far. Who is in the data, and where, loses the sum of all releases:" in told
+    assert "epsilon 6 so far (an attacker" in told
+    assert "recognises a household with a chance of at most 99.8 %" in told
+    assert debited(facts, Fraction(3))[1:] == [
+        "Each day has its own cap of 3. The day read here with the least left has spent 3, and has 0 left.",
+        told[told.index("Who is") :],
+    ]
     assert first.label.privacy.epsilon == 3
     one, both = ("\n".join(describe(done.label)[1].lines) for done in (first, second))
     assert "From this release alone, an attacker" in both
@@ -265,6 +272,32 @@ def test_a_failure_after_the_debit_says_what_stays_spent(
     assert note.startswith(f"epsilon 3 stays debited to population '{TOWN}', with no release (entry {debit.hash[:12]})")
     assert note.endswith("gridveil ledger show ledger.db")
     assert not Path("release").exists()
+
+
+def test_a_release_that_another_process_put_there_meanwhile_stays(
+    ledger: Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rename = Path.rename
+
+    def late(aside: Path, target: Path) -> Path:
+        target.mkdir()
+        (target / "label.yaml").touch()
+        return rename(aside, target)
+
+    monkeypatch.setattr(Path, "rename", late)
+    with pytest.raises(UsageError, match="another release was written there meanwhile, and stays") as stopped:
+        published()
+    assert "nothing is there" not in str(stopped.value)
+    assert "stays debited" in stopped.value.__notes__[0]
+    assert [file.name for file in Path("release").iterdir()] == ["label.yaml"]
+    assert ledger.entries(TOWN)[-1].kind == "debit"
+
+
+def test_amounts_of_a_label_are_decimals_and_verify_reads_them(ledger: Ledger) -> None:
+    done = published(epsilon="1.3")
+    assert "spent: '1.3'\n" in Path("release/label.yaml").read_text()
+    assert load_label(Path("release/label.yaml")) == done.label
+    assert {check.verdict for check in verify(Path("release"), ledger)} == {"ok"}
 
 
 def test_a_release_that_cannot_be_recorded_is_valid_all_the_same(ledger: Ledger) -> None:

@@ -12,7 +12,7 @@ from gridveil.privacy.ledger.book import Debit, open_ledger
 from gridveil.privacy.ledger.entry import decimal
 from gridveil.privacy.ledger.population import Population, Read
 from gridveil.release.debit_facts import DebitFacts
-from gridveil.release.ledger_facts import LedgerFacts
+from gridveil.release.ledger_facts import LedgerFacts, loses_the_sum
 
 
 class Spending:
@@ -54,9 +54,9 @@ class Spending:
             "unit": population.unit,
             "window": population.window,
             "timezone": population.timezone,
-            "cap": str(population.cap),
-            "spent": str(standing.spent),
-            "spent_in_window": str(standing.worst) if population.unit == "household-window" else None,
+            "cap": decimal(population.cap),
+            "spent": decimal(standing.spent),
+            "spent_in_window": decimal(standing.worst) if population.unit == "household-window" else None,
         }
         return LedgerFacts.model_validate(told), entry.text
 
@@ -93,7 +93,7 @@ def debited(facts: LedgerFacts, epsilon: Fraction) -> list[str]:
         return [what, f"It has spent {decimal(spent)} of {decimal(cap)}, and has {decimal(cap - spent)} left."]
     here = Fraction(facts.spent_in_window)
     left = (
-        f"Of the {facts.window}s read, the one most used has spent {decimal(here)} of {decimal(cap)}, and has "
-        f"{decimal(cap - here)} left. Membership and location have lost {decimal(spent)} in all."
+        f"Each {facts.window} has its own cap of {decimal(cap)}. The {facts.window} read here with the least left has "
+        f"spent {decimal(here)}, and has {decimal(cap - here)} left."
     )
-    return [what, left]
+    return [what, left, loses_the_sum(spent)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass
@@ -49,6 +50,9 @@ version = cache(metadata.version)  # read from a file, which an audit would do t
 
 LONGEST_NAME = 255
 """Bytes that a name of a file or folder may have."""
+
+TAKEN = {errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR}
+"""Why a folder cannot be renamed to what another process has put there."""
 
 
 @dataclass(frozen=True)
@@ -222,6 +226,9 @@ def _release(
     try:
         digests = write_release(out, grid=plan.grid, window=plan.window, estimate=estimate, label=label, entry=entry)
     except OSError as error:
+        if error.errno in TAKEN and os.path.lexists(out):
+            msg = f"{out}: another release was written there meanwhile, and stays; this one is not kept"
+            raise UsageError(msg) from error
         msg = f"{out}: the release could not be written ({error.strerror or error}), and nothing is there"
         raise UsageError(msg) from error
     progress("write the release", 1.0)

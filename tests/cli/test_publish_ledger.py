@@ -100,12 +100,15 @@ def test_flags_override_what_the_spec_says_of_the_ledger(say: Say, ledger: Ledge
     without = say(f"{whole} --out without --no-ledger")
     assert without.code == 0
     assert "WARNING: no ledger." in without.err
+    assert "the ledger that the spec states is not debited" in without.err
     assert "WARNING" not in without.out
     assert len(ledger.entries(TOWN)) == 1
-    assert say(f"{whole} --out both --no-ledger --ledger ledger.db").code == 2
+    both = say(f"{whole} --out both --no-ledger --ledger ledger.db")
+    assert (both.code, "leave one of them out" in both.err, "WARNING" in both.err) == (2, True, False)
     assert say(f"{whole} --out with").code == 0
     Path("specs/spec.toml").write_text(f"no_ledger = true\n{readings}")
     assert say(f"{whole} --epsilon 2 --out flag --ledger ledger.db").code == 0
+    assert "that the spec states" not in say(f"{whole} --epsilon 2 --out none").err
     assert len(ledger.entries(TOWN)) == 5
 
 
@@ -146,4 +149,19 @@ def test_verify_of_what_is_no_release(say: Say) -> None:
     told = say("verify empty")
     assert told.code == 3
     assert "Traceback" not in told.err
-    assert say("verify empty --ledger nothing.db").code == 3
+    nothing = say("verify empty --ledger nothing.db")
+    assert nothing.code == 3
+    assert "nothing.db: there is no ledger there; give the path of the ledger that this release was" in nothing.err
+
+
+def test_verify_says_what_to_do_about_a_fault(say: Say) -> None:
+    """A fresh copy of the release does not help who has the wrong ledger."""
+    say(f"{LINE} --out release --ledger ledger.db")
+    create_ledger("other.db").add_population(Population("others", Fraction(5)))
+    other = say("verify release --ledger other.db")
+    assert (other.code, "fresh copy" in other.err) == (3, False)
+    assert "this release was not debited to that ledger: give the ledger that it names" in other.err
+    Path("release/README.md").unlink()
+    changed = say("verify release")
+    assert "do not rely on it, get a fresh copy" in changed.err
+    assert "debited to that ledger" not in changed.err

@@ -82,7 +82,7 @@ WEEKS = {
 }
 
 
-@pytest.mark.parametrize("facts", [HOUSEHOLD, WEEKS])
+@pytest.mark.parametrize("facts", [HOUSEHOLD, WEEKS, WEEKS | {"cap": "1.5", "spent": "3.5", "spent_in_window": "1.5"}])
 def test_what_a_ledger_said_is_read_again(tmp_path: Path, facts: dict[str, str]) -> None:
     path, label = tmp_path / "label.yaml", make_label(ledger_entry=facts)
     path.write_text(dump_label(label), encoding="utf-8")
@@ -96,6 +96,9 @@ def test_what_a_ledger_said_is_read_again(tmp_path: Path, facts: dict[str, str])
         HOUSEHOLD | {"spent": "1/2"},
         HOUSEHOLD | {"spent": "0.5"},
         HOUSEHOLD | {"spent": "6/2"},
+        HOUSEHOLD | {"spent": "3.0"},
+        HOUSEHOLD | {"spent": "03.5"},
+        HOUSEHOLD | {"spent": "3.5e0"},
         HOUSEHOLD | {"spent": "1/0"},
         HOUSEHOLD | {"spent": "-3"},
         HOUSEHOLD | {"spent": 3},

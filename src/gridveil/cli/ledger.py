@@ -75,9 +75,10 @@ def init(
     calendar = window and window.value
     added = Population(population, cap_of(cap), unit.value, calendar, timezone or ("UTC" if calendar else None))
     book = create_ledger(ledger)
+    there = [one.name for one in book.populations()]
     book.add_population(added)
     show.out.print(f"{book.where}: added the population {population}.")
-    for sentence in words.promised(added):
+    for sentence in (*words.beside(population, there), *words.promised(added)):
         show.out.print(sentence)
     same = "URL" if "://" in ledger else ledger  # it may hold a password
     line = show.command("publish", "SPEC.toml", "--ledger", same, "--population", population)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
+from difflib import get_close_matches
 from fractions import Fraction
 from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
@@ -17,6 +18,7 @@ from gridveil.privacy.budget import attacker_rate
 from gridveil.privacy.ledger.entry import Entry, decimal
 from gridveil.privacy.ledger.population import Population, Read
 from gridveil.privacy.ledger.tally import Tally
+from gridveil.release.ledger_facts import loses_the_sum
 from gridveil.release.wording import high_epsilon, percent
 
 if TYPE_CHECKING:
@@ -26,6 +28,9 @@ if TYPE_CHECKING:
 
 LONGEST_NAME = 30
 """Letters of a population's name in the heading of a picture."""
+
+ALMOST_THE_SAME = 0.85
+"""How much alike names are, as difflib counts, from which on one may be a slip for the other."""
 
 RECORDED, NONE = "recorded", "none: stays spent"
 
@@ -71,6 +76,27 @@ def promised(population: Population) -> list[str]:
     ]
 
 
+def beside(population: str, there: Sequence[str]) -> list[str]:
+    """Return what to know of the populations that a new one is beside, above all if its name may be a slip.
+
+    >>> [sentence[:47] for sentence in beside("West-Londn", ["leeds", "west-london"])]
+    ['Already in this ledger: leeds, west-london. A h', 'WARNING: West-Londn is almost the name west-lon']
+    """
+    if not there:
+        return []
+    by_letters = {name.casefold(): name for name in there}
+    close = get_close_matches(population.casefold(), by_letters, n=1, cutoff=ALMOST_THE_SAME)
+    warnings = [
+        f"WARNING: {population} is almost the name {by_letters[name]}. If you meant that one, publish with it: this "
+        "is a second population, with a cap of its own."
+        for name in close
+    ]
+    return [
+        f"Already in this ledger: {', '.join(there)}. A household in two populations loses the sum of both.",
+        *warnings,
+    ]
+
+
 def tell(account: Account, console: Console) -> None:
     """Show a population."""
     console.print(account.population.name, style="bold")
@@ -100,10 +126,11 @@ def _standing(account: Account) -> list[str]:
             "Unit: household (all releases about a household add up).",
             f"Cap {amount(standing.cap)}, spent {amount(standing.spent)}, left {amount(standing.remaining)}.",
         ]
+    least = f" The {population.window} with the least left has {amount(standing.remaining)}."
     return [
         f"Unit: household-window (what a household did in one {population.window}, {population.timezone} time).",
-        f"Cap {amount(standing.cap)} for each; left where most was spent: {amount(standing.remaining)}.",
-        f"Membership and location: {amount(standing.spent)} spent, the sum of all debits.",
+        f"Cap {amount(standing.cap)} for each {population.window}.{least if account.debits else ''}",
+        *([loses_the_sum(standing.spent)] if account.debits else []),
     ]
 
 

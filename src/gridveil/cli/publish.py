@@ -7,6 +7,7 @@ from gridveil.cli import options as o
 NO_LEDGER = (
     "WARNING: no ledger. Nobody adds up what releases about these households cost together, and the label says so."
 )
+NOT_THE_SPECS = "WARNING: the ledger that the spec states is not debited, because of --no-ledger."
 
 
 def run(
@@ -55,7 +56,10 @@ def run(
 
     spec = o.spec_from(source, parameters, flags)
     if spec.no_ledger:
+        spec.check_ledger()
         show.operator.print(NO_LEDGER, style="bold red")
+        if o.spec_from(source, parameters, {**flags, "no_ledger": False}).ledger is not None:
+            show.operator.print(NOT_THE_SPECS, style="bold red")
     with show.bars() as tell:
         published = publish(spec, progress=tell, record=operator_record)
     privacy, entry = published.label.privacy, published.label.ledger_entry

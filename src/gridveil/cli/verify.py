@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -43,11 +44,10 @@ def run(
     show.out.print(table)
     show.out.print(NOT_SHOWN)
     show.out.print(WHO_WROTE_IT if book is None else WHOSE_LEDGER)
-    faults = sum(check.verdict == "FAULT" for check in checks)
+    faults = [check for check in checks if check.verdict == "FAULT"]
     if faults:
-        msg = (
-            f"{release}: {faults} fault{'s' if faults > 1 else ''}; do not rely on it, get a fresh copy of the release"
-        )
+        remedies = dict.fromkeys(check.remedy for check in faults)
+        msg = f"{release}: {len(faults)} fault{'s' if len(faults) > 1 else ''}; {'; '.join(remedies)}"
         raise InputError(msg)
 
 
@@ -56,4 +56,7 @@ def _book(where: str) -> Book:
     from gridveil.privacy.ledger.book import open_ledger
     from gridveil.privacy.ledger.export import Export, is_export
 
+    if "://" not in where and not os.path.lexists(where):
+        msg = f"{where}: there is no ledger there; give the path of the ledger that this release was debited to"
+        raise InputError(msg)
     return Export(Path(where)) if is_export(Path(where)) else open_ledger(where)

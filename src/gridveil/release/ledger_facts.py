@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import re
 from fractions import Fraction
 from typing import Annotated, Literal
 
 from pydantic import AfterValidator
 
+from gridveil.privacy.budget import attacker_rate
 from gridveil.privacy.ledger.entry import decimal, is_amount, is_hash
 from gridveil.release.facts import FactsModel, Text
+from gridveil.release.wording import percent
+
+DECIMAL = re.compile(r"(0|[1-9][0-9]{0,99})\.[0-9]{0,399}[1-9]")
+"""As many digits as sums of amounts that an entry can hold may need."""
 
 
 def _amount(text: str) -> str:
-    if not is_amount(text):
-        msg = 'an exact amount is written "3" or "1/10"'
+    if not is_amount(text) and not DECIMAL.fullmatch(text):
+        msg = 'an exact amount is written "3", "0.1" or "1/3"'
         raise ValueError(msg)
     return text
 
@@ -26,7 +32,7 @@ def _hash(text: str) -> str:
 
 
 Amount = Annotated[str, AfterValidator(_amount)]
-"""An exact rational, as `str(Fraction)` writes it."""
+"""An exact rational, to be read by `Fraction`: as `decimal` writes it, or a fraction, as earlier releases have it."""
 
 
 class LedgerFacts(FactsModel):
@@ -54,9 +60,10 @@ class LedgerFacts(FactsModel):
         cap, spent = Fraction(self.cap), Fraction(self.spent)
         counted = spent if self.spent_in_window is None else Fraction(self.spent_in_window)
         if counted > cap:
-            return f"spent {counted} is more than the cap {cap}"
+            return f"spent {decimal(counted)} is more than the cap {decimal(cap)}"
         if float(counted) < epsilon or counted > spent:
-            return f"epsilon {epsilon}, {counted} of it spent under the cap, {spent} in all: each is at most the next"
+            amounts = f"epsilon {epsilon}, {decimal(counted)} of it spent under the cap, {decimal(spent)} in all"
+            return f"{amounts}: each is at most the next"
         return None
 
 
@@ -68,6 +75,20 @@ def in_words(facts: LedgerFacts) -> str:
         return f"{entry}: releases so far, this one included, epsilon {spent} of at most {cap}."
     here = decimal(Fraction(facts.spent_in_window or facts.spent))
     return (
-        f"{entry}. No {facts.window} of a household's readings is read for more than epsilon {cap} (those read here: "
-        f"{here} so far); who is in the data, and where, loses the sum of all releases: epsilon {spent} so far."
+        f"{entry}. All releases together spend at most epsilon {cap} on what a household did in one {facts.window}; on "
+        f"a {facts.window} that this release reads, they have spent at most {here} so far. "
+        f"{loses_the_sum(Fraction(facts.spent))}"
+    )
+
+
+def loses_the_sum(spent: Fraction) -> str:
+    """Return what a cap for each window of the calendar does not limit, and what that gives an attacker.
+
+    >>> loses_the_sum(Fraction(5, 2)).partition("epsilon ")[2][:14]
+    '2.5 so far (an'
+    """
+    return (
+        f"Who is in the data, and where, loses the sum of all releases: epsilon {decimal(spent)} so far (an attacker "
+        "who falsely accuses at most 1 in 100 then recognises a household with a chance of at most "
+        f"{percent(attacker_rate(float(spent)))} %)."
     )

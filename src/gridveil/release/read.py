@@ -50,6 +50,9 @@ def reading(path: Path) -> Iterator[None]:
     """Say which file is damaged; h5py answers one with whatever error its first bad byte leads to."""
     try:
         yield
+    except FileNotFoundError as error:
+        msg = f"{path}: it is missing; get a fresh copy of the release"
+        raise InputError(msg) from error
     except (
         OSError,
         ValueError,

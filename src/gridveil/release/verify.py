@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -18,7 +19,7 @@ from gridveil.release.read import read_content
 from gridveil.release.readme import readme
 from gridveil.release.sums import SUMMED, digest, read_sums
 from gridveil.release.verify_cube import check_cube
-from gridveil.release.verify_entry import Book, check_entry, check_ledger
+from gridveil.release.verify_entry import Book, LedgerFaultError, check_entry, check_ledger
 from gridveil.release.verify_label import check_facts, same_words
 
 LARGEST_README = 2**17
@@ -38,6 +39,8 @@ WHOSE_LEDGER = (
     "that came with the release."
 )
 
+FRESH_COPY = "do not rely on it, get a fresh copy of the release"
+
 Verdict = Literal["ok", "FAULT", "not checked"]
 
 
@@ -48,6 +51,8 @@ class Check:
     what: str
     verdict: Verdict
     told: str
+    remedy: str = FRESH_COPY
+    """What to do about it, if it is a fault."""
 
 
 class NotCheckedError(Exception):
@@ -66,7 +71,8 @@ def verify(folder: Path, ledger: Book | None = None) -> list[Check]:
     def needs_label(question: Callable[[Label], str]) -> Callable[[], str]:
         def asked() -> str:
             if label is None:
-                msg = f"there is no {LABEL} to compare it with"
+                there = os.path.lexists(folder / LABEL)
+                msg = f"{LABEL} is at fault, see above" if there else f"there is no {LABEL} to compare it with"
                 raise NotCheckedError(msg)
             return question(label)
 
@@ -89,7 +95,14 @@ def _look(what: str, question: Callable[[], str]) -> Check:
         return Check(what, "ok", question())
     except NotCheckedError as why:
         return Check(what, "not checked", str(why))
-    except (GridveilError, OSError, ValueError) as fault:
+    except LedgerFaultError as fault:
+        return Check(what, "FAULT", str(fault), fault.remedy)
+    except FileNotFoundError as fault:
+        name = Path(fault.filename).name
+        return Check(what, "FAULT", f"{'it' if name == what else name} is missing")
+    except OSError as fault:
+        return Check(what, "FAULT", f"it cannot be read ({fault.strerror or fault})")
+    except (GridveilError, ValueError) as fault:
         return Check(what, "FAULT", str(fault))
 
 
@@ -106,8 +119,8 @@ def _digests(folder: Path) -> dict[str, str]:
     for name in filter(lambda name: (folder / name).exists(), SUMMED):
         try:
             digests[name] = digest(folder / name)
-        except ValueError as error:
-            msg = f"{name}: {error}"
+        except (OSError, ValueError) as error:
+            msg = f"{name}: {getattr(error, 'strerror', None) or error}"
             raise ValueError(msg) from error
     return digests
 

@@ -8,6 +8,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Protocol
 
+from gridveil.errors import GridveilError
 from gridveil.privacy.ledger.entry import Entry
 from gridveil.privacy.ledger.population import Read
 from gridveil.regular import read_regular
@@ -16,6 +17,18 @@ from gridveil.release.files import LABEL
 from gridveil.release.label import Label
 
 LARGEST_ENTRY = 2**22
+
+
+NOT_DEBITED = "this release was not debited to that ledger: give the ledger that it names, or ask the publisher"
+NOT_SOUND = "that ledger shows nothing while it has faults: ask the publisher for a sound one, or an export of it"
+
+
+class LedgerFaultError(ValueError):
+    """A fault that no fresh copy of the release would mend, and what would."""
+
+    def __init__(self, told: str, remedy: str) -> None:
+        super().__init__(told)
+        self.remedy = remedy
 
 
 class Book(Protocol):
@@ -61,16 +74,19 @@ def check_ledger(ledger: Book, label: Label, digests: Mapping[str, str]) -> str:
     stated = label.ledger_entry
     if stated is None:
         msg = f"{LABEL} names no entry of a ledger: nothing was debited for this release"
-        raise ValueError(msg)
+        raise LedgerFaultError(msg, NOT_DEBITED)
     faults = ledger.verify()
     if faults:
         msg = f"the ledger itself is not sound ({faults[0]}): `gridveil ledger verify` tells more"
-        raise ValueError(msg)
-    entries = ledger.entries(stated.population)
+        raise LedgerFaultError(msg, NOT_SOUND)
+    try:
+        entries = ledger.entries(stated.population)
+    except GridveilError as error:  # no such population
+        raise LedgerFaultError(str(error), NOT_DEBITED) from error
     debit = next((entry for entry in entries if entry.hash == stated.hash and entry.kind == "debit"), None)
     if debit is None:
         msg = f"it has no entry {stated.hash[:12]} for population '{stated.population}'"
-        raise ValueError(msg)
+        raise LedgerFaultError(msg, NOT_DEBITED)
     _check_standing(entries[: debit.number + 1], label)
     recorded = [entry for entry in entries if entry.kind == "release" and entry.body["debit"] == debit.hash]
     if not recorded:
@@ -94,16 +110,18 @@ def _check_standing(entries: list[Entry], label: Label) -> None:
     first, *later, debit = entries
     tally = Tally.of([first, *later])
     standing, population, stated = tally.add(debit), tally.population, label.ledger_entry
-    in_window = str(standing.worst) if population.unit == "household-window" else None
+    in_window = standing.worst if population.unit == "household-window" else None
     facts = {
         "unit": population.unit,
         "window": population.window,
         "timezone": population.timezone,
-        "cap": str(population.cap),
-        "spent": str(standing.spent),
+        "cap": population.cap,
+        "spent": standing.spent,
         "spent_in_window": in_window,
     }
-    apart = [name for name, value in facts.items() if getattr(stated, name) != value]
+    told = {name: getattr(stated, name) for name in facts}
+    told |= {name: Fraction(told[name]) for name in ("cap", "spent", "spent_in_window") if told[name] is not None}
+    apart = [name for name, value in facts.items() if told[name] != value]
     if apart:
         msg = f"it says otherwise than {LABEL} of: {', '.join(apart)}"
         raise ValueError(msg)

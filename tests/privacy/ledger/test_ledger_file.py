@@ -70,7 +70,7 @@ def test_what_is_no_ledger_is_refused_kindly(tmp_path: Path) -> None:
         connection.execute("PRAGMA user_version = 2")
     for path, told in {
         missing: "there is no ledger; make one: gridveil ledger init",
-        folder: "this is no file; make one",
+        folder: "this is a folder; a ledger is a file: give a file name",
         text: "no ledger but another file",
         empty: "no ledger but another file",
         foreign: "no ledger but another file",

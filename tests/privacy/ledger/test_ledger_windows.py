@@ -1,6 +1,8 @@
 """Ledger windows: calendars of places, across changes of their clocks."""
 
+from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
+from fractions import Fraction
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -143,3 +145,16 @@ def test_impossible_reads_are_refused() -> None:
             Read("a", start, end)
     with pytest.raises(UsageError, match="read"):
         Read("", start, start + HOUR)
+
+
+def test_a_refused_read_is_told_the_borders_that_fit() -> None:
+    """In summer a week of London begins on Sunday at 23:00 UTC."""
+    weekly = Population("weekly", Fraction(3), "household-window", "week", "Europe/London")
+    monday = datetime(2024, 4, 8, tzinfo=UTC)
+    week = Read("published", monday, monday + timedelta(days=7))
+    fits = "2024-W15 of Europe/London goes from 2024-04-07T23:00:00Z to 2024-04-14T23:00:00Z: stay within it"
+    with pytest.raises(UsageError, match=f"{fits}, e.g. --start 2024-04-07T23:00:00Z, and end by 2024-04-14T23:00:00Z"):
+        weekly.refuse_crossing([week])
+    with pytest.raises(UsageError, match=rf"{fits}\. Or choose a shorter training window"):
+        weekly.refuse_crossing([replace(week, name="training")])
+    weekly.refuse_crossing([Read("published", monday - timedelta(hours=1), monday + timedelta(days=6, hours=23))])

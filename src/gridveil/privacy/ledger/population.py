@@ -141,11 +141,15 @@ class Population:
             windows = self.windows(read)
             if len(windows) > 1:
                 border = windows[0].end
+                most = max(windows, key=lambda one: min(one.end, read.end) - max(one.start, read.start))
+                start, end = instant_text(most.start), instant_text(most.end)
+                example = f", e.g. --start {start}, and end by {end}" if read.name == "published" else ""
                 msg = (
                     f"{read} crosses the border between the ledger windows {windows[0].name} and {windows[1].name} "
                     f"({instant_text(border)}): for the unit household-window each read lies inside one {self.window} "
-                    f"of {self.timezone}. Choose a window that ends at or starts at the border, a shorter training "
-                    "window, or a population with longer ledger windows"
+                    f"of {self.timezone}. The {self.window} {most.name} of {self.timezone} goes from {start} to {end}: "
+                    f"stay within it{example}. Or choose a shorter training window, or a population with longer "
+                    "ledger windows"
                 )
                 raise UsageError(msg)
 

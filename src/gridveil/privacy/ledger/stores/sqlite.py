@@ -191,8 +191,14 @@ class SqliteStore:
             msg = f"{self.where}: the ledger cannot be reached ({error.strerror})"
             raise InputError(msg) from error
         if not is_file:
-            why = "this is no file" if there else "there is no ledger"
-            msg = f"{self.where}: {why}; make one: gridveil ledger init {self.where} --population NAME --cap EPSILON"
+            if there:
+                what = "a folder" if self._path.is_dir() else "no ordinary file"
+                msg = f"{self.where}: this is {what}; a ledger is a file: give a file name, such as ledger.db"
+                raise InputError(msg)
+            msg = (
+                f"{self.where}: there is no ledger; make one: gridveil ledger init {self.where} --population NAME "
+                "--cap EPSILON"
+            )
             raise InputError(msg)
         with self._connection() as connection:
             made_by = connection.execute("PRAGMA application_id").fetchone()[0]

@@ -115,6 +115,25 @@ def test_a_cap_cannot_be_raised(gridveil: Run, town: Ledger) -> None:
     assert town.standing("town").cap == 3
 
 
+def test_a_second_population_is_told_what_is_there_and_a_slip_in_its_name_is_noticed(gridveil: Run) -> None:
+    def init(name: str) -> str:
+        return gridveil("init", "town.ledger", "--population", name, "--cap", "3").out
+
+    assert "Already" not in init("west-london")
+    other = init("leeds")
+    assert "Already in this ledger: west-london. A household in two populations loses the sum of both." in other
+    assert "WARNING" not in other
+    slip = init("West-Londn")
+    assert "Already in this ledger: leeds, west-london." in slip
+    assert "WARNING: West-Londn is almost the name west-london." in slip
+
+
+def test_a_folder_is_no_ledger(gridveil: Run) -> None:
+    done = gridveil("init", ".", "--population", "town", "--cap", "3")
+    assert done.code == 3
+    assert ".: this is a folder; a ledger is a file: give a file name, such as ledger.db" in done.err
+
+
 def test_show_adds_up_exactly_and_tells_debits_without_a_release(gridveil: Run, town: Ledger) -> None:
     done = gridveil("show", "town.ledger")
     assert done.code == 0
@@ -145,12 +164,15 @@ def test_show_cuts_time_into_ledger_windows(gridveil: Run) -> None:
     gridveil("init", "town.ledger", "--population", "weekly", "--cap", "3", *weekly)
     empty = gridveil("show", "town.ledger")
     assert "Nothing was debited so far." in empty.out
+    assert "least left" not in empty.out
     ledger = open_ledger("town.ledger")
     for week, epsilon in ((0, "1"), (1, "1"), (1, "1.5")):
         released(ledger, epsilon, week)
     done = gridveil("show", "town.ledger")
-    assert "Cap 3 for each; left where most was spent: 0.5." in done.out
-    assert "Membership and location: 3.5 spent, the sum of all debits." in done.out
+    told = " ".join(done.out.split())
+    assert "Cap 3 for each week. The week with the least left has 0.5." in told
+    assert "loses the sum of all releases: epsilon 3.5 so far (an attacker who falsely accuses at most 1 in 100" in told
+    assert "recognises a household with a chance of at most 33.1 %" in told
     assert re.search(r"2013-W06 +1 +2\n2013-W07 +2\.5 +0\.5\n", done.out)
     drawn = gridveil("show", "town.ledger", "--figure", "weeks.svg")
     assert "Wrote weeks.svg" in drawn.out

@@ -5,20 +5,23 @@ False alarms: the errors of all lower bounds here add up to less than 1e-6.
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from gridveil.audit import together
+from gridveil.audit import study, together
+from gridveil.audit.bound import lower_bound
+from gridveil.audit.canaries import canaries
 from gridveil.audit.draws import Pair, draw
 from gridveil.audit.effort import ERROR, FIRST, Attack, Effort, attacks_on, error_of_each
-from gridveil.audit.least import LEAST
+from gridveil.audit.least import LEAST, SMALL_CANARY
 from gridveil.audit.outcomes import Case, run_once
-from gridveil.audit.result import entries, objections
+from gridveil.audit.result import as_json, entries, objections, powerless
 from gridveil.audit.statistics import FILE_STATISTICS, STATISTICS
 from gridveil.audit.study import TRANSCRIPT, Carried, Finding, _worlds, carry_out, family
-from gridveil.audit.words import markdown
+from gridveil.audit.words import markdown, verdict
 from gridveil.mechanisms.registry import names
 from gridveil.privacy.noise import ExactNoise
 
@@ -100,26 +103,65 @@ def test_a_release_of_a_run_says_what_a_publication_says() -> None:
     assert {"consumption.nc", "label.yaml", "README.md"} <= set(outcome.files)
 
 
-def finding(lower: float, mechanism: str = "identity") -> Finding:
-    return Finding(mechanism, 1.0, lower, 1 - ERROR, 100, TRANSCRIPT, FIRST, "given", {})
+def finding(lower: float, statistic: str = TRANSCRIPT, runs: int = 100, ceiling: float = 5.0) -> Finding:
+    return Finding("identity", 1.0, lower, 1 - ERROR, runs, statistic, ceiling, FIRST, "given", {})
+
+
+SEEN = finding(0.6, "total of the map")
+FULL, SMALL = {FIRST: 1.0}, {FIRST: 1.0, SMALL_CANARY: 0.1}
 
 
 @pytest.mark.parametrize(
     ("carried", "words"),
     [
-        (Carried([finding(0.9), finding(0.1)], 1.0, []), []),
-        (Carried([finding(1.01)], 1.0, []), ["above the claim"]),
-        (Carried([finding(0.69)], 1.0, []), ["they got weaker"]),
-        (Carried([finding(0.9)], 1.0, ["the same answers"]), ["the same answers"]),
-        (Carried([], np.inf, ["broken"]), ["broken", "they got weaker"]),
+        (Carried([finding(0.9), SEEN, finding(0.1)], SMALL, []), []),
+        (Carried([finding(1.01), SEEN], FULL, []), ["above the claim"]),
+        (Carried([finding(1 + 1e-8), SEEN], FULL, []), ["attained 1.00000001 by its transcript"]),
+        (Carried([finding(0.69), SEEN], FULL, []), ["the attacks attained 0.69"]),
+        (Carried([finding(0.9), finding(0.4, "total of the map")], FULL, []), ["whole runs attained 0.4"]),
+        (Carried([finding(0.9), SEEN], {**FULL, "every step full": 0.8}, []), ["canary every step full attained 0.8"]),
+        (Carried([finding(0.9), SEEN], {FIRST: 0.95}, []), ["the largest exact loss attained 0.95"]),
+        (Carried([finding(0.9), SEEN], {**FULL, SMALL_CANARY: 0.01}, []), [f"canary {SMALL_CANARY} attained 0.01"]),
+        (Carried([finding(0.9), SEEN], FULL, ["the same answers"]), ["the same answers"]),
+        (Carried([], {FIRST: np.inf}, ["broken"]), ["broken", "the attacks attained 0", "whole runs attained 0"]),
     ],
 )
 def test_what_is_objected_to(carried: Carried, words: list[str]) -> None:
     found = entries({"identity": carried}, 1.0)
-    json.dumps(found, allow_nan=False)
+    assert set(json.loads(as_json(found))[0]) >= NAMES
     said = objections(found)
     assert len(said) == len(words)
     assert all(part in whole for part, whole in zip(words, said, strict=True))
+
+
+def test_attacks_that_are_blind_are_objected_to(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Statistics that are always zero, and a canary that uses nothing: nothing is above the claim, and yet it fails."""
+    monkeypatch.setattr(study, "STATISTICS", dict.fromkeys(STATISTICS, lambda *_: 0.0))
+    blind = carry_out(Attack("identity", FIRST, 8, 0, pairs=1, draws=600), "1", EACH)
+    assert {found.lower for found in blind.findings if found.statistic != TRANSCRIPT} == {0}
+    assert any("whole runs attained 0," in words for words in objections(entries({"identity": blind}, 1.0)))
+
+    dead = replace(canaries()[0], name="dead", steps=())
+    monkeypatch.setattr(study, "canaries", lambda: [dead])
+    absent = carry_out(Attack("identity", "dead", 0, 0, pairs=1, draws=600), "1", EACH)
+    assert any(
+        "exact loss of canary dead attained 0," in words for words in objections(entries({"identity": absent}, 1.0))
+    )
+
+
+def test_attacks_that_cannot_refute_a_claim_say_so() -> None:
+    found = entries({"identity": Carried([finding(0.9), finding(0.1, "total of the map", 20, 0.5)], FULL, [])}, 1.0)
+    assert powerless(found) == ["20 runs prove 0.50 at most and cannot refute a claim of 1: identity"]
+    assert verdict(found).endswith("every attack was as strong as it must be.")
+    more = [{**found[0], "epsilon": 3.0}]
+    assert "epsilon 1 only" in verdict(more)
+
+
+def test_every_attack_of_a_full_audit_at_epsilon_1_could_refute_it() -> None:
+    each, effort = error_of_each(family(), Effort()), Effort()
+    least_runs = min(attack.runs for name in names() for attack in attacks_on(name, effort) if attack.runs)
+    certain = lower_bound([1.0] * least_runs, [0.0] * least_runs, error=each)
+    assert 1 < certain.lower == certain.ceiling < 3
 
 
 def test_the_page_shows_the_kept_audit() -> None:
@@ -137,4 +179,6 @@ def test_the_kept_audit_is_of_all_mechanisms_and_objects_to_nothing() -> None:
         assert entry["confidence"] == 1 - ERROR
         assert entry["lower"] >= max(other["lower"] for other in entry["others"])
         assert entry["lower"] <= entry["loss"] <= 1
+        assert set(entry["losses"]) == {attack.name for attack in attacks_on(entry["mechanism"], Effort())}
+        assert all(one["lower"] <= one["ceiling"] > 1 for one in (entry, *entry["others"]))
         assert 1 + len(entry["others"]) == sum(attack.tests for attack in attacks_on(entry["mechanism"], Effort()))

@@ -30,8 +30,11 @@ def attained(monkeypatch: pytest.MonkeyPatch) -> dict[str, Carried]:
 
 
 def carried(name: str, lower: float = 0.95, *faults: str) -> Carried:
-    best = Finding(name, 1.0, lower, 0.999999, 1000, "transcript log-likelihood", "all in one step", "given", {})
-    return Carried([best], 1.0, list(faults))
+    def by(statistic: str, attained: float) -> Finding:
+        return Finding(name, 1.0, attained, 0.999999, 1000, statistic, 3.1, "all in one step", "given", {})
+
+    findings = [by("transcript log-likelihood", lower), by("total of the map", 0.55)]
+    return Carried(findings, {"all in one step": 1.0}, list(faults))
 
 
 def test_findings_are_written_and_drawn(
@@ -47,6 +50,7 @@ def test_findings_are_written_and_drawn(
     assert picture.read_bytes().startswith(b"\x89PNG")
     told = capfd.readouterr().out
     assert "identity" in told
+    assert "0.55 of 3.10" in told
     assert "No lower bound is above its claim" in told
 
 
@@ -54,9 +58,9 @@ def test_findings_are_written_and_drawn(
     ("of_identity", "words"),
     [
         (carried("identity", 1.2), "above the claim"),
-        (carried("identity", 0.6), "they got weaker"),
+        (carried("identity", 0.6), "weaker than they were"),
         (carried("identity", 0.9, "something leaks"), "something leaks"),
-        (Carried([], np.inf, ["nothing could be run"]), "nothing could be run"),
+        (Carried([], {"all in one step": np.inf}, ["nothing could be run"]), "nothing could be run"),
     ],
 )
 def test_a_bad_audit_fails_and_says_why(

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 from tests.faults.planting import Fault, mistake, planted
 from tests.faults.test_accounting import LEVEL
-from tests.faults.test_bounding import CAP, OVER
+from tests.faults.test_bounding import CAP
 from tests.faults.test_noise import DRAW, MADE, NUMPY
 from tests.faults.test_publishing import HOUSEHOLDS, NOISY, TITLE, fed_raw
 
@@ -31,17 +31,25 @@ WATCHED = Attack("identity", "all in one step", runs=100, written=0, pairs=1, dr
 """Releases, looked at from all sides. There are few of them, enough to refute a claim of 0.5."""
 EMPTY = Attack("identity", "in an empty cell", runs=0, written=0, pairs=2, draws=400)
 TREE = Attack("wavelet", "worst for a tree of time", runs=0, written=0, pairs=2, draws=400)
+STEP = Attack("wavelet", "one step over its bound", runs=0, written=0, pairs=2, draws=400)
+"""Of a mechanism whose noise is less the lower the step bound is. Where noise goes by the window bound alone, as that
+of identity, a step bound that is not enforced costs nothing."""
+WINDOW = Attack("identity", "over both bounds", runs=0, written=0, pairs=2, draws=400)
 TRAINED = Attack("stpt", "alone in its quarter", runs=0, written=0, pairs=1, draws=400)
-ATTACKS = {"played": PLAYED, "drawn": DRAWN, "watched": WATCHED, "empty": EMPTY, "tree": TREE, "trained": TRAINED}
+ATTACKS = {
+    "played": PLAYED,
+    "drawn": DRAWN,
+    "watched": WATCHED,
+    "empty": EMPTY,
+    "tree": TREE,
+    "step": STEP,
+    "window": WINDOW,
+    "trained": TRAINED,
+}
 
+SCALED = "(rows.total > bound.window).ifelse((rows.wh * bound.window) // rows.total, rows.wh)"
 REUSED = "values[of_scale] + _measurement(float(scale))([0])[0]"
 SEEDED = f"return values + np.rint({NUMPY.format(seed=7)}).astype(np.int64)"
-
-
-def unbounded(patched: pytest.MonkeyPatch) -> None:
-    mistake(IngestedSource, "_capped", CAP, "rows.wh")(patched)
-    mistake(IngestedSource, "bounded_cube", OVER, "rows.total > 10**18")(patched)
-
 
 ANOTHER = "the same noisy answers led to another release"
 FAULTS: dict[str, tuple[Attack, str, Fault]] = {
@@ -61,7 +69,16 @@ FAULTS: dict[str, tuple[Attack, str, Fault]] = {
         mistake(Haar, "sensitivity", LEVEL, f"{LEVEL} if nodes > 1 else 0"),
     ),
     "noise reused between cells": (WATCHED, "less the median", mistake(ExactNoise, "add", DRAW, REUSED)),
-    "an unbounded household": (PLAYED, "a loss of 10", unbounded),
+    "a step bound that is not enforced": (
+        STEP,
+        "a loss of 3.2",
+        mistake(IngestedSource, "_capped", CAP, "rows.wh"),
+    ),
+    "a window bound that is not enforced": (
+        WINDOW,
+        "a loss of 2,",
+        mistake(IngestedSource, "bounded_cube", SCALED, "rows.wh"),
+    ),
     "a fixed seed": (WATCHED, "total of the map", mistake(ExactNoise, "add", MADE, SEEDED)),
     "a mean by the true number of households": (
         PLAYED,

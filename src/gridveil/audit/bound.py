@@ -33,6 +33,8 @@ class Attained:
     hits, false_hits: how often the event came up among the second half's `runs` of the world where it is likely, and
         of the other.
     error: the chance that `lower` exceeds the true epsilon is at most this.
+    ceiling: the most that so many runs prove at this error: every run a hit, none a false one. An attack refutes no
+        claim that is not below its ceiling, whatever leaks.
     """
 
     lower: float
@@ -42,6 +44,7 @@ class Attained:
     false_hits: int
     runs: int
     error: float
+    ceiling: float
 
 
 def lower_bound(with_canary: ArrayLike, without: ArrayLike, *, error: float) -> Attained:
@@ -140,6 +143,11 @@ def _attained(yes: Floats, no: Floats, threshold: float, direction: Direction, e
     likely, unlikely = (yes, no) if direction.startswith("with ") else (no, yes)
     above = direction.endswith("above")
     hits, false_hits = (int(((values > threshold) == above).sum()) for values in (likely, unlikely))
-    low, high = lower_limit(hits, len(likely), error / 2), upper_limit(false_hits, len(unlikely), error / 2)
-    lower = max(0.0, math.log(low / high)) if low > 0 else 0.0
-    return Attained(lower, threshold, direction, hits, false_hits, min(len(likely), len(unlikely)), error)
+    lower = _proven(hits, len(likely), false_hits, len(unlikely), error)
+    ceiling = _proven(len(likely), len(likely), 0, len(unlikely), error)
+    return Attained(lower, threshold, direction, hits, false_hits, min(len(likely), len(unlikely)), error, ceiling)
+
+
+def _proven(hits: int, runs: int, false_hits: int, others: int, error: float) -> float:
+    low, high = lower_limit(hits, runs, error / 2), upper_limit(false_hits, others, error / 2)
+    return max(0.0, math.log(low / high)) if low > 0 else 0.0

@@ -32,6 +32,8 @@ LARGEST = 8000
 EXCESS = 10
 """The canary's readings are so many times what the bound lets through: that it is bounded is part of the test."""
 CROWD, FAR, NEAR = (1, 1), (3, 3), (0, 0)
+ONE_STEP = (1,)
+"""Where a canary uses too much in one step only: odd, as is worst for Fourier, and one that FAST samples."""
 
 TOWN: dict[Cell, int] = {CROWD: 3, (0, 1): 2, (1, 0): 1, (2, 2): 1}
 """How many households live where: in one quarter of the map, but for one of them."""
@@ -44,7 +46,7 @@ class Worlds:
     """Neighbours that differ in the canary only, and the public facts of both.
 
     bound: of the published window; with `private_bound` what its steps add up to, a lower one being chosen privately.
-    cell, steps: where the canary lives, and the steps in which it uses most.
+    cell, steps: where the canary lives, and the steps in which it uses more than the step bound.
     """
 
     name: str
@@ -64,15 +66,15 @@ class Worlds:
 
     @property
     def series(self) -> Ints:
-        """What is left of the canary under the bound."""
+        """What is left of the canary under the bound: its steps are alike, so that scaling shares the window out."""
         series = np.zeros(self.window.steps, dtype=np.int64)
-        series[list(self.steps)] = self.bound.step
+        series[list(self.steps)] = min(self.bound.step, self.bound.window // len(self.steps))
         return series
 
 
 @dataclass(frozen=True)
 class Canary:
-    """A canary and the town it lives in: its cell, the steps of a window in which it uses all it may, and the bound."""
+    """A canary and the town it lives in: its cell, the steps of a window in which it uses too much, and the bound."""
 
     name: str
     cell: Cell
@@ -83,20 +85,24 @@ class Canary:
 
 
 def canaries() -> list[Canary]:
-    """Return all canaries. Each uses the whole window bound, or cannot use more.
+    """Return all canaries.
 
     A household loses most at a corner of what the bound allows: some steps full, the others empty (the loss is convex).
+    All but the last two use up the window bound by full steps, so that either bound hides that the other is missing.
+    One of the last two is held by the step bound alone, the other needs the window bound after the step bound.
     """
     half = Bound(LARGEST * 2 // STEPS, LARGEST)
-    first_half, quarter = tuple(range(STEPS // 2)), tuple(QUARTER.items())
+    every, first_half, quarter = tuple(range(STEPS)), tuple(range(STEPS // 2)), tuple(QUARTER.items())
     return [
-        Canary("all in one step", CROWD, (3,), Bound(LARGEST, LARGEST)),
-        Canary("every step full", CROWD, tuple(range(STEPS)), Bound(LARGEST // STEPS, LARGEST)),
+        Canary("all in one step", CROWD, ONE_STEP, Bound(LARGEST, LARGEST)),
+        Canary("every step full", CROWD, every, Bound(LARGEST // STEPS, LARGEST)),
         Canary("half of the steps full", CROWD, first_half, half),
         Canary("worst for a tree of time", CROWD, worst_of_tree(len(first_half)), half),
-        Canary("in an empty cell", (3, 0), (3,), Bound(LARGEST, LARGEST)),
+        Canary("in an empty cell", (3, 0), ONE_STEP, Bound(LARGEST, LARGEST)),
         Canary("alone in its quarter", FAR, first_half, half, quarter),
-        Canary("private bound", CROWD, tuple(range(STEPS)), Bound(LARGEST // STEPS, LARGEST), private_bound=True),
+        Canary("private bound", CROWD, every, Bound(LARGEST // STEPS, LARGEST), private_bound=True),
+        Canary("one step over its bound", CROWD, ONE_STEP, Bound(LARGEST // STEPS, LARGEST)),
+        Canary("over both bounds", CROWD, every, half),
     ]
 
 

@@ -22,7 +22,7 @@ class Pair:
     """One run and its twin: the same noisy answers in the other world. Says how far the two worlds are apart.
 
     with_canary, without: what was said in the two worlds: the same noisy answers to the same questions.
-    ratio: the log-ratio of the recorded answers. worst: the largest of any answers to these questions.
+    loss: the largest log-ratio of any answers to these questions, or that of the recorded ones if it is larger.
     """
 
     def __init__(self, case: Case, *, canary: bool) -> None:
@@ -36,11 +36,11 @@ class Pair:
         both = first.transcript, tuple(repeater.said)
         self.with_canary, self.without = both if canary else both[::-1]
         self.ratio = log_ratio(self.with_canary, self.without)
-        self.worst = worst_ratio(self.with_canary, self.without)
+        self.loss = max(worst_ratio(self.with_canary, self.without), abs(self.ratio))
 
     def exceeds(self, epsilon: float) -> bool:
-        """Whether the loss of any answers, or of those recorded, is above epsilon."""
-        return max(self.worst, abs(self.ratio)) > epsilon * (1 + SLACK)
+        """Whether the loss is above epsilon."""
+        return self.loss > epsilon * (1 + SLACK)
 
 
 def same(first: Outcome, second: Outcome) -> bool:

@@ -60,6 +60,11 @@ class Attack:
     parameters: dict[str, Any] = field(default_factory=dict)
 
     @property
+    def name(self) -> str:
+        """The canary, and the parameters if they are not the mechanism's own."""
+        return ", ".join([self.canary, *(f"{name} {value}" for name, value in self.parameters.items())])
+
+    @property
     def tests(self) -> int:
         """How many lower bounds come of it."""
         return 1 + (len(STATISTICS) if self.runs else 0) + (len(FILE_STATISTICS) if self.written else 0)

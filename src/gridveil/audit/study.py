@@ -30,6 +30,7 @@ class Finding:
     """What one attack proves: with probability `confidence`, no `lower` of the whole audit is above the true epsilon.
 
     runs: in either world; half of them chose the threshold, the others were counted.
+    ceiling: the most that so many runs could prove. If it is not above `epsilon`, the attack cannot refute that.
     bound: whether the window bound was given or chosen privately.
     """
 
@@ -39,6 +40,7 @@ class Finding:
     confidence: float
     runs: int
     statistic: str
+    ceiling: float
     canary: str
     bound: str
     parameters: dict[str, Any]
@@ -46,15 +48,21 @@ class Finding:
 
 @dataclass(frozen=True)
 class Carried:
-    """What came of one attack.
+    """What came of one attack, or of several.
 
-    loss: the exact loss of the worst transcript seen, in epsilon: what a perfect attacker with endless runs attains.
+    losses: by attack, the exact loss of its worst transcript, in epsilon: what a perfect attacker with endless runs
+        attains; infinite where the same answers led to something else.
     faults: what must not be, in words: proofs against the claim that need no statistics.
     """
 
     findings: list[Finding]
-    loss: float
+    losses: dict[str, float]
     faults: list[str]
+
+    @property
+    def loss(self) -> float:
+        """The largest of the losses."""
+        return max(self.losses.values())
 
 
 def audit(mechanism: str, epsilon: float | str, effort: Effort | None = None) -> Carried:
@@ -78,7 +86,8 @@ def combine(parts: Iterable[Carried]) -> Carried:
     """Put what came of several attacks together, the strongest first."""
     every = list(parts)
     findings = sorted((found for part in every for found in part.findings), key=lambda found: -found.lower)
-    return Carried(findings, max(part.loss for part in every), [fault for part in every for fault in part.faults])
+    losses = {name: loss for part in every for name, loss in part.losses.items()}
+    return Carried(findings, losses, [fault for part in every for fault in part.faults])
 
 
 def carry_out(attack: Attack, epsilon: float | str, error: float) -> Carried:
@@ -91,21 +100,20 @@ def carry_out(attack: Attack, epsilon: float | str, error: float) -> Carried:
         attained = lower_bound(yes, no, error=error)
         bound = "private" if worlds.private_bound else "given"
         here = attack.mechanism, claim, attained.lower, 1 - ERROR, min(len(yes), len(no)), statistic
-        return Finding(*here, attack.canary, bound, attack.parameters)
+        return Finding(*here, attained.ceiling, attack.canary, bound, attack.parameters)
 
-    where = f"{attack.mechanism}, canary {attack.canary}"
+    where = f"{attack.mechanism}, canary {attack.name}"
     try:
         pairs = [Pair(case, canary=bool(number % 2)) for number in range(attack.pairs)]
     except GridveilError as error_of_pair:
-        return Carried([], np.inf, [f"{where}: {error_of_pair}"])
-    worst = max(pairs, key=lambda pair: pair.worst)
-    too_much = [pair for pair in pairs if pair.exceeds(claim)]
-    faults = [f"{where}: some answers have a loss of {pair.worst:.6g}, above {claim:g}" for pair in too_much[:1]]
+        return Carried([], {attack.name: np.inf}, [f"{where}: {error_of_pair}"])
+    worst = max(pairs, key=lambda pair: pair.loss)
+    too_much = f"{where}: some answers have a loss of {worst.loss:.9g}, above {claim:g}"
     findings = [finding(TRANSCRIPT, *_ratios(worst, attack.draws))]
     if attack.runs:
         seen = [_watch(case, attack, canary=canary) for canary in (True, False)]
         findings += [finding(name, seen[0][name], seen[1][name]) for name in seen[0]]
-    return Carried(findings, max(max(pair.worst, abs(pair.ratio)) for pair in pairs), faults)
+    return Carried(findings, {attack.name: worst.loss}, [too_much] if worst.exceeds(claim) else [])
 
 
 def _ratios(pair: Pair, draws: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

@@ -1,4 +1,4 @@
-"""An audit as a table."""
+"""An audit as a table, and what it comes to."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from rich.table import Table
 
 from gridveil.audit.least import least
-from gridveil.audit.result import Entry
+from gridveil.audit.result import Entry, whole_runs
 
 
 def table(found: Sequence[Entry]) -> Table:
@@ -17,33 +17,58 @@ def table(found: Sequence[Entry]) -> Table:
     shown.add_column("mechanism", no_wrap=True)
     for heading in ("strongest statistic", "canary"):
         shown.add_column(heading, overflow="fold")
-    for heading in ("runs", "claimed", "attained", "at least", "exact loss"):
+    for heading in ("runs", "claimed", "attained", "at least", "ceiling", "whole runs", "exact loss"):
         shown.add_column(heading, justify="right", no_wrap=True)
     for entry in found:
         must = least(entry["mechanism"], entry["epsilon"])
         shown.add_row(
             entry["mechanism"],
-            entry.get("statistic", "none: see what it objects to"),
-            entry.get("canary", ""),
-            f"{entry.get('runs', 0):,}",
+            entry["statistic"],
+            entry["canary"],
+            f"{entry['runs']:,}",
             f"{entry['epsilon']:g}",
             f"{entry['lower']:.2f}",
             "-" if must is None else f"{must:.2f}",
+            f"{entry['ceiling']:.2f}",
+            by_whole_runs(entry),
             "-" if entry["loss"] is None else f"{entry['loss']:.3f}",
         )
     return shown
 
 
+def by_whole_runs(entry: Entry) -> str:
+    """Return what whole runs attained, and the most that they could have."""
+    found = whole_runs(entry)
+    if not found:
+        return "-"
+    return f"{found[0]['lower']:.2f} of {max(finding['ceiling'] for finding in found):.2f}"
+
+
+def verdict(found: Sequence[Entry]) -> str:
+    """Return what an audit comes to that objects to nothing."""
+    if all(least(entry["mechanism"], entry["epsilon"]) is not None for entry in found):
+        return "No lower bound is above its claim, and every attack was as strong as it must be."
+    return "No lower bound is above its claim. What attacks must attain is stated for epsilon 1 only."
+
+
 def markdown(found: Sequence[Entry]) -> str:
     """Return the same table as it stands in the docs."""
     rows = [
-        "| Mechanism | Attained | Must attain | Exact loss | By | Canary | Runs |",
-        "|---|---:|---:|---:|---|---|---:|",
+        "| Mechanism | Attained | Must attain | Ceiling | Whole runs | Exact loss | By | Canary | Runs |",
+        "|---|---:|---:|---:|---:|---:|---|---|---:|",
     ]
     for entry in found:
         must = least(entry["mechanism"], entry["epsilon"])
-        numbers = f"{entry['lower']:.2f} | {'-' if must is None else f'{must:.2f}'} | {entry['loss']:.3f}"
-        rows.append(
-            f"| `{entry['mechanism']}` | {numbers} | {entry['statistic']} | {entry['canary']} | {entry['runs']:,} |"
-        )
+        cells = [
+            f"`{entry['mechanism']}`",
+            f"{entry['lower']:.2f}",
+            "-" if must is None else f"{must:.2f}",
+            f"{entry['ceiling']:.2f}",
+            by_whole_runs(entry),
+            f"{entry['loss']:.3f}",
+            entry["statistic"],
+            entry["canary"],
+            f"{entry['runs']:,}",
+        ]
+        rows.append(f"| {' | '.join(cells)} |")
     return "\n".join(rows)

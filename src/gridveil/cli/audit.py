@@ -24,15 +24,16 @@ def run(
 ) -> None:
     """Attack the claim: publish small towns with and without a canary household, and prove how much epsilon shows.
 
-    Shows a lower bound on epsilon for each mechanism, all at once with confidence 1 - 1e-6. Fails if one is above the
-    claim, or if the attacks at epsilon 1 attain less than they must (docs/audit.md).
+    Shows a lower bound on epsilon for each mechanism, all at once with confidence 1 - 1e-6, and the ceiling: the most
+    that so many runs could prove. Fails if a bound is above the claim, or if the attacks at epsilon 1 attain less than
+    they must (docs/audit.md).
     """
     from rich.console import Console
 
     from gridveil.audit.effort import Effort
-    from gridveil.audit.result import as_json, entries, objections
+    from gridveil.audit.result import as_json, entries, objections, powerless
     from gridveil.audit.together import audit_all
-    from gridveil.audit.words import table
+    from gridveil.audit.words import table, verdict
     from gridveil.cli import show
     from gridveil.errors import GridveilError, UsageError
     from gridveil.evaluate.compare import check_new, write_new
@@ -63,7 +64,9 @@ def run(
     if figure is not None:
         write_new(figure, as_file(draw_audit(found), kind))
         show.out.print(f"Wrote {figure}")
+    for words in powerless(found):
+        show.out.print(words)
     if wrong := objections(found):
-        msg = "the audit objects:\n" + "\n".join(f"  {words}" for words in wrong)
+        msg = "the audit objects:\n" + "\n".join(f"  {one}" for one in wrong)
         raise GridveilError(msg)
-    show.out.print("No lower bound is above its claim, and every attack was as strong as it must be.")
+    show.out.print(verdict(found))

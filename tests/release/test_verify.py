@@ -20,12 +20,12 @@ import yaml
 from gridveil.cube import Window
 from gridveil.debit import Spending
 from gridveil.privacy.ledger.book import Ledger, create_ledger, open_ledger
-from gridveil.privacy.ledger.export import Export
 from gridveil.privacy.ledger.population import Population
 from gridveil.release import verify_cube
 from gridveil.release.debit_facts import DebitFacts, StatedBound, differing
 from gridveil.release.files import dump_label, load_label
 from gridveil.release.label import BoundFacts, Label
+from gridveil.release.ledger_export import Export
 from gridveil.release.ledger_facts import LedgerFacts, in_words
 from gridveil.release.readme import readme
 from gridveil.release.sums import write_sums

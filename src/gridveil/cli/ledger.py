@@ -143,7 +143,7 @@ def verify(
     """
     from gridveil.cli import show
     from gridveil.privacy.ledger.book import open_ledger
-    from gridveil.privacy.ledger.export import read_export
+    from gridveil.release.ledger_export import read_export
 
     book = open_ledger(ledger)
     earlier = [] if against is None else read_export(against, "--against")

@@ -54,7 +54,7 @@ def run(
 def _book(where: str) -> Book:
     """Return a ledger, or an export of one."""
     from gridveil.privacy.ledger.book import open_ledger
-    from gridveil.privacy.ledger.export import Export, is_export
+    from gridveil.release.ledger_export import Export, is_export
 
     if "://" not in where and not os.path.lexists(where):
         msg = f"{where}: there is no ledger there; give the path of the ledger that this release was debited to"

@@ -152,6 +152,7 @@ def test_verify_of_what_is_no_release(say: Say) -> None:
     nothing = say("verify empty --ledger nothing.db")
     assert nothing.code == 3
     assert "nothing.db: there is no ledger there; give the path of the ledger that this release was" in nothing.err
+    assert "secret" not in say("verify empty --ledger postgresql:/me:secret@host/db").err
 
 
 def test_verify_says_what_to_do_about_a_fault(say: Say) -> None:

@@ -54,9 +54,10 @@ def run(
 def _book(where: str) -> Book:
     """Return a ledger, or an export of one."""
     from gridveil.privacy.ledger.book import open_ledger
+    from gridveil.privacy.ledger.place import is_address
     from gridveil.release.ledger_export import Export, is_export
 
-    if "://" not in where and not os.path.lexists(where):
+    if not is_address(where) and not os.path.lexists(where):
         msg = f"{where}: there is no ledger there; give the path of the ledger that this release was debited to"
         raise InputError(msg)
     return Export(Path(where)) if is_export(Path(where)) else open_ledger(where)

@@ -48,7 +48,9 @@ def verdict(found: Sequence[Entry]) -> str:
     """Return what an audit comes to that objects to nothing."""
     if all(least(entry["mechanism"], entry["epsilon"]) is not None for entry in found):
         return "No lower bound is above its claim, and every attack was as strong as it must be."
-    return "No lower bound is above its claim. What attacks must attain is stated for epsilon 1 only."
+    return (
+        "No lower bound is above its claim. No minimum is stated here, so how strong the attacks were is not checked."
+    )
 
 
 def markdown(found: Sequence[Entry]) -> str:

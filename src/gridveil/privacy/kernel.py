@@ -341,9 +341,7 @@ class Kernel:
         if self._permit is None:
             return
         if not self._permit.covers(window):
-            msg = (
-                f"the ledger's debit does not name the {window.steps} steps from {window.start}; not measured"
-            )
+            msg = f"the ledger's debit does not name the {window.steps} steps from {window.start}; not measured"
             raise UsageError(msg)
         if not self._debited:
             self._permit.use()

@@ -237,8 +237,9 @@ def _release(
 
 def _refuse_future(window: Window) -> None:
     """Refuse what nobody can have read yet: a typing error, which would cost a whole budget."""
-    if window.start > datetime.now(UTC):
-        msg = f"start {window.start.isoformat()} is in the future: there are no readings yet; see --start"
+    now = datetime.now(UTC)
+    if window.start > now:
+        msg = f"start {window.start.isoformat()} is in the future, by a clock that shows {now:%Y-%m-%d}; see --start"
         raise UsageError(msg)
 
 

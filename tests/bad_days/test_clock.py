@@ -13,7 +13,7 @@ from gridveil.errors import BudgetError
 from gridveil.privacy.ledger import entry
 from gridveil.spec import make_spec
 
-MOMENTS = [datetime(year, 1, 1, tzinfo=UTC) for year in (2026, 1970, 2106)]
+MOMENTS = [datetime(year, 1, 1, tzinfo=UTC) for year in (2026, 2014, 2106)]
 
 
 def test_debits_under_a_clock_that_goes_backwards(

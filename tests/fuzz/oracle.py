@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import resource
 import signal
 import subprocess
 import sys
@@ -71,18 +69,20 @@ class Ended:
 
 def command(*arguments: object, folder: Path | None = None) -> Ended:
     """Run the command line by itself; a traceback, a crash of a library, too much time or memory fail the test."""
-    words = [GRIDVEIL, *map(str, arguments)]
     with tempfile.TemporaryFile() as said:
-        child = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=said, stderr=said, cwd=folder)
-        limits = (PATIENCE, PATIENCE)
-        resource.prlimit(child.pid, resource.RLIMIT_CPU, limits)
-        kill = _after(PATIENCE, child.pid)
-        _, status, used = os.wait4(child.pid, 0)
-        child.returncode = code = os.waitstatus_to_exitcode(status)
-        kill()
+        # In between stands a small process: a child's peak of memory starts with that of whoever starts it.
+        watched = subprocess.run(
+            [sys.executable, "-S", "-c", WATCH, str(PATIENCE), GRIDVEIL, *map(str, arguments)],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=said,
+            cwd=folder,
+            check=True,
+        )
         said.seek(0)
         text = said.read().decode(errors="replace")
-    ended = Ended(code, text, used.ru_utime + used.ru_stime, used.ru_maxrss / 1024)
+    code, seconds, kilobytes = watched.stdout.split()
+    ended = Ended(int(code), text, float(seconds), int(kilobytes) / 1024)
     assert ended.code in CODES, ended
     assert "Traceback" not in text, ended
     assert ended.seconds < SECONDS, ended
@@ -90,10 +90,17 @@ def command(*arguments: object, folder: Path | None = None) -> Ended:
     return ended
 
 
-def _after(seconds: float, process: int) -> Callable[[], None]:
-    """Kill a process after a while, unless what is returned is called before."""
-    from threading import Timer
-
-    timer = Timer(seconds, os.kill, (process, signal.SIGKILL))
-    timer.start()
-    return timer.cancel
+WATCH = """
+import resource, subprocess, sys
+patience, *words = sys.argv[1:]
+resource.setrlimit(resource.RLIMIT_CPU, (int(patience), int(patience)))
+child = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=sys.stderr)
+try:
+    code = child.wait(int(patience))
+except subprocess.TimeoutExpired:
+    child.kill()
+    code = child.wait()
+used = resource.getrusage(resource.RUSAGE_CHILDREN)
+print(code, used.ru_utime + used.ru_stime, used.ru_maxrss)
+"""
+"""Runs a command for so many seconds at most, and tells its exit code, processor seconds and peak of memory (KiB)."""

@@ -47,9 +47,13 @@ class Content:
 
 @contextmanager
 def reading(path: Path) -> Iterator[None]:
-    """Say which file is damaged; h5py answers one with whatever error its first bad byte leads to."""
+    """Say which file is damaged; h5py answers one with whatever error its first bad byte leads to.
+
+    Numbers that overflow on the way are not warned of: the answer is then not finite, and refused.
+    """
     try:
-        yield
+        with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+            yield
     except FileNotFoundError as error:
         msg = f"{path}: it is missing; get a fresh copy of the release"
         raise InputError(msg) from error

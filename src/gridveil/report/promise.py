@@ -32,7 +32,7 @@ def _protected(label: Label) -> list[str]:
     if not label.private:
         return [wording.NOT_PRIVATE_WHY]
     return [
-        f"{label.privacy.unit[0].upper()}{label.privacy.unit[1:]}.",
+        f"{label.privacy.unit[:1].upper()}{label.privacy.unit[1:]}.",
         NOISE,
     ]
 

@@ -41,9 +41,10 @@ def test_promises_say_that_they_are_weaker() -> None:
     assert "weaker" in yardsticks.promise("markov-quilt")
 
 
-def test_nothing_outside_the_evaluation_imports_a_yardstick() -> None:
+def test_nothing_that_publishes_imports_a_yardstick() -> None:
+    """The evaluation compares with them, and the audit attacks them."""
     for path in SRC.rglob("*.py"):
-        if path.relative_to(SRC).parts[0] != "evaluate":
+        if path.relative_to(SRC).parts[0] not in {"evaluate", "audit"}:
             assert not any("yardstick" in name for name in imported(path)), path
 
 

@@ -18,6 +18,7 @@ from gridveil.debit import debited
 from gridveil.errors import BudgetError, GridveilError, UsageError
 from gridveil.ingest.source import IngestedSource
 from gridveil.mechanisms.even import Even
+from gridveil.plan import Plan
 from gridveil.privacy.ledger.book import Debit, Ledger, create_ledger, open_ledger
 from gridveil.privacy.ledger.population import Population
 from gridveil.privacy.ledger.stores.sqlite import SqliteStore
@@ -56,7 +57,7 @@ def published(name: str = "even", **changes: Any) -> Published:
 
 
 def forbid_reading(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(publication.Plan, "ingest", lambda _: pytest.fail("read too soon"))
+    monkeypatch.setattr(Plan, "ingest", lambda _: pytest.fail("read too soon"))
 
 
 def test_a_release_is_debited_recorded_and_says_so(ledger: Ledger) -> None:

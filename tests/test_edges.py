@@ -109,7 +109,7 @@ REFUSED: dict[str, tuple[dict[str, Any], type[GridveilError]]] = {
 def test_it_is_refused_before_a_row_is_read(
     towns: Path, tmp_path: Path, edge: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("gridveil.publication.Plan.ingest", lambda _: pytest.fail("too late"))
+    monkeypatch.setattr("gridveil.plan.Plan.ingest", lambda _: pytest.fail("too late"))
     changes, kind = REFUSED[edge]
     with pytest.raises(kind):
         run(make_spec(spec(towns, "some", tmp_path / "out", **changes)))

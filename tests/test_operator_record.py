@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from tests.leak import town
 
-from gridveil import publication
 from gridveil.errors import UsageError
+from gridveil.plan import Plan
 from gridveil.publication import Published, run
 from gridveil.spec import make_spec
 
@@ -45,14 +45,14 @@ def test_it_has_what_a_release_must_not_have() -> None:
 @pytest.mark.parametrize("place", ["release/record.json", "release", "release/../release/a/b.json", "link/record.json"])
 def test_it_is_never_inside_the_release(place: str, monkeypatch: pytest.MonkeyPatch) -> None:
     Path("link").symlink_to("release")
-    monkeypatch.setattr(publication.Plan, "ingest", lambda _: pytest.fail("read too soon"))
+    monkeypatch.setattr(Plan, "ingest", lambda _: pytest.fail("read too soon"))
     with pytest.raises(UsageError, match="inside the release"):
         published(Path(place))
 
 
 def test_it_is_refused_before_anything_is_read_where_it_cannot_be(monkeypatch: pytest.MonkeyPatch) -> None:
     Path("there.json").write_text("mine")
-    monkeypatch.setattr(publication.Plan, "ingest", lambda _: pytest.fail("read too soon"))
+    monkeypatch.setattr(Plan, "ingest", lambda _: pytest.fail("read too soon"))
     with pytest.raises(UsageError, match="never overwritten"):
         published(Path("there.json"))
     with pytest.raises(UsageError, match="its folder is not there"):

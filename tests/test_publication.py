@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import pytest
 from tests.leak import town
 
-from gridveil import publication
+from gridveil import plan
 from gridveil.estimate import Estimate
 from gridveil.mechanisms.base import Progress, silent
 from gridveil.mechanisms.even import Even
@@ -130,7 +130,7 @@ class WithoutHistogram:
 
 
 def test_where_there_is_no_histogram_none_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(publication, "make", lambda *_: WithoutHistogram())
+    monkeypatch.setattr(plan, "make", lambda *_: WithoutHistogram())
     label = published("even", bound_step=2)
     assert label.private_bound_epsilon is None
     assert label.bounds[0].origin.startswith("the window's chosen by the mechanism")

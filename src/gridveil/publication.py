@@ -5,48 +5,29 @@ from __future__ import annotations
 import errno
 import os
 from contextlib import nullcontext
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import UTC, date, datetime
-from functools import cache
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from gridveil.cube import Grid, Window
+from gridveil.cube import Window
 from gridveil.debit import Spending
 from gridveil.errors import BudgetError, UsageError
-from gridveil.estimate import Estimate, Posterior
-from gridveil.ingest.ingest import axes, ingest
 from gridveil.ingest.report import Report
-from gridveil.ingest.source import IngestedSource
-from gridveil.mechanisms.base import Mechanism, Progress, silent
-from gridveil.mechanisms.bounded import FACTOR, release_with_private_bound
-from gridveil.mechanisms.mosaic.public_shape import read_shape
-from gridveil.mechanisms.registry import make, train_steps
+from gridveil.mechanisms.base import Progress, silent
+from gridveil.mechanisms.bounded import release_with_private_bound
 from gridveil.mechanisms.rehearsal import check_settings
 from gridveil.operator_record import check_record, inputs, write_record
-from gridveil.privacy.bound import Bound
+from gridveil.plan import Plan
 from gridveil.privacy.budget import ACKNOWLEDGE_ABOVE, PureDP
-from gridveil.privacy.kernel import Kernel, Record
+from gridveil.privacy.kernel import Kernel
 from gridveil.privacy.noise import ExactNoise, Noise
-from gridveil.release import wording
-from gridveil.release.debit_facts import DebitFacts, StatedBound
 from gridveil.release.label import (
-    BoundFacts,
-    GridFacts,
     Label,
-    MeasurementFacts,
-    MechanismFacts,
-    Privacy,
-    WindowFacts,
-    WindowName,
 )
-from gridveil.release.ledger_facts import LedgerFacts, in_words
-from gridveil.release.openable import check_openable
 from gridveil.release.write import write_release
-from gridveil.spec import HOW_TO_CHOOSE, LATITUDE, LONGITUDE, NO_CRS, STEP_BY_DEFAULT, WH_PER_KWH, Spec, make_spec
-
-version = cache(metadata.version)  # read from a file, which an audit would do thousands of times
+from gridveil.spec import HOW_TO_CHOOSE, NO_CRS, Spec, make_spec
+from gridveil.statement import make_label
 
 LONGEST_NAME = 255
 """Bytes that a name of a file or folder may have."""
@@ -64,87 +45,6 @@ class Published:
     report: Report
     warnings: tuple[str, ...] = ()
     """What failed when the release was there already, and takes nothing from it."""
-
-
-@dataclass(frozen=True)
-class Plan:
-    """All that is decided before any data is read."""
-
-    spec: Spec
-    grid: Grid
-    window: Window
-    reading_window: Window
-    mechanism: Mechanism
-
-    @classmethod
-    def of(cls, spec: Spec) -> Plan:
-        """Return the plan of a spec, or say what is missing."""
-        spec.need("extent", "grid", "start", "steps")
-        spec.check_bound()
-        window = spec.to_window()
-        mechanism = make(spec.mechanism, {**spec.parameters, **_profile(spec)})
-        before = train_steps(mechanism)
-        first = window.before(before).start if before else window.start
-        return cls(spec, spec.to_grid(), window, Window(first, window.step, before + window.steps), mechanism)
-
-    @property
-    def training_window(self) -> Window | None:
-        """The steps before the published ones that the mechanism learns from, if any."""
-        before = train_steps(self.mechanism)
-        return self.window.before(before) if before else None
-
-    def reads(self) -> dict[str, Window]:
-        """Return what is read, by the names that a debit and the label give it."""
-        training = self.training_window
-        return {"published": self.window, **({"training": training} if training else {})}
-
-    def debit_facts(self) -> DebitFacts:
-        """Return the public settings that a ledger's entry holds."""
-        spec, bound = self.spec, self.spec.to_bound()
-        return DebitFacts(
-            title=spec.title,
-            publisher=spec.publisher,
-            choices=spec.choices,
-            gridveil_version=version("gridveil"),
-            mechanism=spec.mechanism,
-            parameters=asdict(self.mechanism),  # type: ignore[call-overload]  # mechanisms are dataclasses
-            grid=GridFacts.of(self.grid),
-            window=WindowFacts.of(self.window),
-            training_window=WindowFacts.of(self.training_window) if self.training_window else None,
-            bound=StatedBound(
-                step_kwh=bound.step / WH_PER_KWH,
-                window_kwh=None if spec.private_bound else bound.window / WH_PER_KWH,
-                origin=spec.bound_origin,
-            ),
-        )
-
-    def in_degrees_of_nothing(self) -> bool:
-        """Whether places are in columns called longitude and latitude, but no coordinate system was stated.
-
-        It asks for the names of columns alone, never for a row, so that it may stop a publication.
-        """
-        if self.spec.crs is not None:
-            return False
-        x, y = axes(self.spec.tables()[1])
-        return x.lower() in LONGITUDE and y.lower() in LATITUDE
-
-    def check_openable(self) -> None:
-        """Refuse, before anything is read or spent, what would be a release that nobody could open."""
-        spec = self.spec
-        texts = {name: getattr(spec, name) for name in ("title", "publisher", "choices", "bound_origin")}
-        check_openable(self.grid, (self.window, self.reading_window), texts, asdict(self.mechanism))  # type: ignore[call-overload]  # mechanisms are dataclasses
-
-    def ingest(self) -> tuple[IngestedSource, Report]:
-        """Read the tables."""
-        return ingest(*self.spec.tables(), self.grid, self.reading_window)
-
-
-def _profile(spec: Spec) -> dict[str, Any]:
-    """Return the public shape of the day as parameters of a mechanism: its numbers, so that the label has them too."""
-    if spec.profile is None:
-        return {}
-    zone = spec.readings.timezone if spec.readings else "UTC"
-    return {"profile": read_shape(spec.profile).hourly.ravel().tolist(), "profile_zone": zone}
 
 
 def publish(*, progress: Progress = silent, **settings: Any) -> Published:  # noqa: ANN401  # see Spec
@@ -268,105 +168,3 @@ def allowed_budget(spec: Spec) -> PureDP:
         )
         raise BudgetError(msg)
     return budget
-
-
-def make_label(plan: Plan, kernel: Kernel, estimate: Estimate, today: date, debit: LedgerFacts | None = None) -> Label:
-    """Return the privacy statement: public settings, what the kernel recorded, and the ledger's debit."""
-    spec, training = plan.spec, plan.training_window
-    correction = estimate.details.get(FACTOR)
-    about_the_truth = isinstance(estimate.errors, Posterior)
-    return Label(
-        title=spec.title,
-        publisher=spec.publisher,
-        published=today,
-        gridveil_version=version("gridveil"),
-        private=kernel.private,
-        privacy=Privacy(epsilon=float(kernel.budget.epsilon), epsilon_accounted=kernel.spent),
-        noise=_noise(kernel),
-        bounds=_bounds(plan, kernel.records),
-        private_bound_epsilon=_private_bound_epsilon(plan, kernel.records),
-        correction=correction,
-        mechanism=MechanismFacts(
-            name=spec.mechanism,
-            parameters=asdict(plan.mechanism),  # type: ignore[call-overload]  # mechanisms are dataclasses
-            details=estimate.details,
-        ),
-        measurements=[_measurement(plan, record) for record in kernel.records],
-        grid=GridFacts.of(plan.grid),
-        window=WindowFacts.of(plan.window),
-        training_window=WindowFacts.of(training) if training else None,
-        choices=spec.choices,
-        ledger=in_words(debit) if debit else wording.NO_LEDGER,
-        ledger_entry=debit,
-        not_covered=wording.not_covered(
-            corrected=correction is not None, about_the_truth=about_the_truth, ledger=debit is not None
-        ),
-    )
-
-
-def _used(records: tuple[Record, ...]) -> list[tuple[Window, Bound]]:
-    """Return the bounds that were measured under, in that order."""
-    return list(dict.fromkeys((record.window, record.bound) for record in records if record.bound is not None))
-
-
-def _stated(plan: Plan, window: Window, bound: Bound) -> bool:
-    """Whether a window's bound is the publisher's. Asked of what was measured: a mechanism may choose a lower one."""
-    given = plan.spec.to_bound()
-    here = given if window == plan.window else given.over(plan.window.steps, window.steps)
-    return not plan.spec.private_bound and bound == here
-
-
-def _histogram_epsilon(records: tuple[Record, ...]) -> float:
-    return sum(record.epsilon for record in records if record.kind == "household_totals")
-
-
-def _private_bound_epsilon(plan: Plan, records: tuple[Record, ...]) -> float | None:
-    """Return what bounds cost that were chosen from a histogram; `None` if there are none."""
-    chosen = not all(_stated(plan, *used) for used in _used(records))
-    return (_histogram_epsilon(records) or None) if chosen else None
-
-
-def _noise(kernel: Kernel) -> str:
-    if not kernel.private:
-        return wording.TEST_NOISE
-    return wording.exact_noise([record.noise for record in kernel.records], version("opendp"))
-
-
-def _measurement(plan: Plan, record: Record) -> MeasurementFacts:
-    return MeasurementFacts(
-        kind=record.kind,
-        labels=record.answers,
-        epsilon=record.epsilon,
-        window=_which(plan, record.window),
-        noise=record.noise,
-        bound_kwh=None if record.bound is None else record.bound.window / WH_PER_KWH,
-    )
-
-
-def _bounds(plan: Plan, records: tuple[Record, ...]) -> list[BoundFacts]:
-    histogram = _histogram_epsilon(records)
-    return [
-        BoundFacts(
-            window=_which(plan, window),
-            step_kwh=bound.step / WH_PER_KWH,
-            window_kwh=bound.window / WH_PER_KWH,
-            steps=window.steps,
-            origin=_origin(plan.spec, histogram, stated=_stated(plan, window, bound)),
-        )
-        for window, bound in _used(records)
-    ]
-
-
-def _origin(spec: Spec, histogram: float, *, stated: bool) -> str:
-    """Return where bounds came from: stated, by default or chosen privately, the window's and the step's."""
-    step = spec.bound_origin if spec.bound_step is not None else STEP_BY_DEFAULT
-    if not stated:
-        chosen = wording.chosen_privately(histogram) if histogram else wording.CHOSEN_OTHERWISE
-        return f"the window's {chosen}; the step's: {step}"
-    return spec.bound_origin if spec.bound_step is not None else f"{spec.bound_origin}; the step's: {step}"
-
-
-def _which(plan: Plan, window: Window) -> WindowName:
-    if window == plan.window:
-        return "published"
-    return "training" if window == plan.training_window else "other"

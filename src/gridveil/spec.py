@@ -19,12 +19,14 @@ from gridveil.cube import Grid, Window
 from gridveil.errors import InputError, UsageError
 from gridveil.ingest.clock import timezone
 from gridveil.ingest.crs import metres_per_unit
+from gridveil.ingest.engines.settings import SMALLEST_MEMORY, EngineName, EngineSettings, parse_size
 from gridveil.ingest.schema import HouseholdsTable, ReadingsTable, Seconds
 from gridveil.privacy.bound import Bound
 from gridveil.privacy.ledger.place import is_address, may_hold_password
 from gridveil.regular import read_small
 
 T = TypeVar("T")
+Cadence = Literal["day", "week", "month", "year"]
 SLACK = timedelta(days=366)
 """Room in the calendar before and after a window, for clocks and training."""
 
@@ -148,6 +150,12 @@ class Spec(BaseModel):
     mechanism: str = DEFAULT_MECHANISM
     parameters: dict[str, Any] = Field(default_factory=dict)
     profile: Path | None = None
+    engine: EngineName = "duckdb"
+    master: str | None = None
+    database: Annotated[str | None, Field(repr=False)] = None
+    memory: Annotated[int | None, BeforeValidator(parse_size), Field(ge=SMALLEST_MEMORY)] = None
+    scratch: Path | None = None
+    cadence: Cadence | None = None
     title: str = "Electricity consumption"
     publisher: str = "not stated"
     choices: str = "not stated"
@@ -199,6 +207,10 @@ class Spec(BaseModel):
             msg = f"{steps} steps of {self.step} s around {start}: beyond the calendar; check start, step and steps"
             raise UsageError(msg) from error
         return window
+
+    def to_engine(self) -> EngineSettings:
+        """Return where the readings are worked on."""
+        return EngineSettings(self.engine, self.master, self.database, self.memory, self.scratch)
 
     @property
     def private_bound(self) -> bool:
@@ -281,7 +293,7 @@ def read_spec(path: Path) -> dict[str, Any]:
             table["path"] = str(path.parent / table["path"])
         elif isinstance(table, str):
             settings[name] = {"path": str(path.parent / table)}
-    for name in ("out", "profile"):
+    for name in ("out", "profile", "scratch"):
         if isinstance(settings.get(name), str):
             settings[name] = path.parent / settings[name]
     if isinstance(settings.get("ledger"), str) and not is_address(settings["ledger"]):
@@ -313,7 +325,7 @@ def _complaint(fault: dict[str, Any]) -> str:
     return f"  {name}: {told}"
 
 
-LEDGER = {("ledger",), ("no_ledger",)}
+LEDGER = {("ledger",), ("no_ledger",), ("database",)}
 """Settings whose values are not repeated: they may be an address with a password."""
 
 KNOWN = (*Spec.model_fields, *(field.name for kind in (ReadingsTable, HouseholdsTable) for field in fields(kind)))

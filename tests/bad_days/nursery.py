@@ -24,7 +24,7 @@ import ibis.backends.duckdb  # noqa: F401
 import numpy as np
 import opendp.prelude  # noqa: F401
 
-from gridveil import publication
+from gridveil import plan, publication
 from gridveil.cube import Grid, Window
 from gridveil.ingest.report import Report
 from gridveil.spec import make_spec
@@ -113,6 +113,6 @@ def _say(pipe: int, told: dict[str, Any]) -> None:
 
 if __name__ == "__main__":
     os.chdir(Path(sys.argv[1]))
-    publication.ingest = tables  # type: ignore[assignment]  # a source is a source
+    plan.ingest = tables  # type: ignore[assignment]  # a source is a source
     for line in sys.stdin:
         print(json.dumps(attend(json.loads(line))), flush=True)  # noqa: T201  # how it answers

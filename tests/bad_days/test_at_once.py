@@ -12,7 +12,7 @@ import pytest
 from tests.bad_days.conftest import new_ledger
 from tests.bad_days.kills import check
 
-from gridveil import publication
+from gridveil import plan, publication
 from gridveil.errors import GridveilError
 from gridveil.ingest.ingest import ingest
 from gridveil.spec import make_spec
@@ -33,7 +33,7 @@ def publish(settings: dict[str, Any]) -> tuple[str, str]:
         together.wait(120)
         return found
 
-    publication.ingest = read
+    plan.ingest = read
     try:
         publication.run(make_spec(settings))
     except GridveilError as error:

@@ -15,7 +15,7 @@ from tests.bad_days.conftest import Publish, new_ledger
 from tests.bad_days.kills import check, kill_some
 from tests.privacy.ledger.postgres import server
 
-from gridveil import publication
+from gridveil import plan, publication
 from gridveil.errors import GridveilError
 from gridveil.privacy.ledger.entry import Entry
 from gridveil.spec import make_spec
@@ -83,7 +83,8 @@ def test_a_server_that_stops(
             [folder] = connection.execute("SHOW data_directory").fetchone() or [None]
         postmaster = int((Path(str(folder)) / "postmaster.pid").read_text().split()[0])
         name = "ingest" if moment == "before the debit" else "write_release"
-        usual = getattr(publication, name)
+        module = plan if name == "ingest" else publication
+        usual = getattr(module, name)
 
         def stop(*given: Any, **named: Any) -> Any:
             done = usual(*given, **named)
@@ -91,7 +92,7 @@ def test_a_server_that_stops(
             _wait_until_gone(postmaster)
             return done
 
-        monkeypatch.setattr(publication, name, stop)
+        monkeypatch.setattr(module, name, stop)
         if moment == "before the debit":
             told = failure(settings, tmp_path / "release", with_password(url))
             assert "the ledger's server cannot be reached" in told

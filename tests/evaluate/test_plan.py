@@ -15,7 +15,7 @@ from gridveil.evaluate.plan_sizes import Size, steps_that_fit, variant
 from gridveil.evaluate.plan_words import expectations, heading, sentences, sizes
 from gridveil.evaluate.planning import EPSILONS, USEFUL, Outlook, look_ahead
 from gridveil.evaluate.rehearse import Rehearsal, Tally, rehearse
-from gridveil.publication import Plan
+from gridveil.plan import Plan
 from gridveil.spec import Spec, make_spec
 
 HOUR = timedelta(hours=1)

@@ -10,7 +10,7 @@ import pytest
 from gridveil.cube import Window
 from gridveil.evaluate.rehearse import MOST_READINGS, Tally, draw_ranges, invent, most_households, rehearse
 from gridveil.evaluate.unrest import DAYS_TOGETHER, HOURS_TOGETHER, OWN_DAYS, unrest
-from gridveil.publication import Plan
+from gridveil.plan import Plan
 from gridveil.spec import make_spec
 
 

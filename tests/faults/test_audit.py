@@ -13,7 +13,7 @@ from tests.faults.test_bounding import CAP
 from tests.faults.test_noise import DRAW, MADE, NUMPY
 from tests.faults.test_publishing import HOUSEHOLDS, NOISY, TITLE, fed_raw
 
-from gridveil import publication
+from gridveil import statement
 from gridveil.audit import outcomes, study
 from gridveil.audit.effort import Attack
 from gridveil.ingest.source import IngestedSource
@@ -94,7 +94,7 @@ FAULTS: dict[str, tuple[Attack, str, Fault]] = {
     "a field of the label from the data": (
         PLAYED,
         ANOTHER,
-        mistake(publication, "make_label", "title=spec.title", TITLE, also=(outcomes,)),
+        mistake(statement, "make_label", "title=spec.title", TITLE, also=(outcomes,)),
     ),
 }
 """The attack that catches each fault, and what it says."""

@@ -14,7 +14,7 @@ from tests.faults.planting import check_objects, mistake
 from tests.leak import test_leak as leak
 from tests.leak import town
 
-from gridveil import publication
+from gridveil import publication, statement
 from gridveil.mechanisms.stpt import mechanism as stpt
 from gridveil.mechanisms.stpt import series
 from gridveil.privacy.kernel import Kernel
@@ -69,7 +69,7 @@ def test_a_bound_taken_from_the_data(guard: Any) -> None:
 
 
 def test_a_field_of_the_label_from_the_data(guard: Any) -> None:
-    check_objects(guard("identity"), mistake(publication, "make_label", "title=spec.title", TITLE))
+    check_objects(guard("identity"), mistake(statement, "make_label", "title=spec.title", TITLE, also=(publication,)))
 
 
 def fed_raw(patched: pytest.MonkeyPatch) -> None:

@@ -17,7 +17,7 @@ from gridveil.cli import areas
 from gridveil.cube import Grid
 from gridveil.errors import GridveilError
 from gridveil.mechanisms.mosaic.public_shape import read_shape
-from gridveil.publication import Plan
+from gridveil.plan import Plan
 from gridveil.release.area import Area
 from gridveil.release.files import dump_label, load_label
 from gridveil.spec import make_spec, read_spec

@@ -11,8 +11,9 @@ import pytest
 
 from gridveil.cli import options
 from gridveil.errors import InputError, UsageError
+from gridveil.plan import Plan
 from gridveil.privacy.bound import Bound
-from gridveil.publication import Plan, allowed_budget
+from gridveil.publication import allowed_budget
 from gridveil.spec import DEFAULT_MECHANISM, make_spec, read_spec
 
 PUBLIC = {"extent": "0,0,2,2", "grid": "2x3", "start": "2013-02-04T00:00", "steps": 4, "mechanism": "identity"}

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from tests.leak import town
 
-from gridveil import publication
+from gridveil import plan
 
 REPLAY = Path(__file__).parent / "replay.py"
 
@@ -38,7 +38,7 @@ def read_once(sources: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
     """Read the same tables for the same grid and window once: reading them is told nothing of the mechanism, and what
     it returns is never changed.
     """
-    ingest = publication.ingest
+    ingest = plan.ingest
 
     def kept(*asked: Any) -> Any:
         key = repr((Path.cwd(), asked))
@@ -46,7 +46,7 @@ def read_once(sources: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
             sources[key] = ingest(*asked)
         return sources[key]
 
-    monkeypatch.setattr(publication, "ingest", kept)
+    monkeypatch.setattr(plan, "ingest", kept)
 
 
 @pytest.fixture(scope="session")

@@ -17,10 +17,11 @@ import pytest
 from tests.leak import town
 
 from gridveil.cli import main as cli
+from gridveil.plan import Plan
 from gridveil.privacy import kernel
 from gridveil.privacy.ledger.book import create_ledger
 from gridveil.privacy.ledger.population import Population
-from gridveil.publication import Plan, run
+from gridveil.publication import run
 from gridveil.release.debit_facts import differing
 from gridveil.release.open import open_release
 from gridveil.release.verify_label import check_facts

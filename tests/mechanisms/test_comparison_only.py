@@ -7,7 +7,7 @@ import pytest
 from gridveil.cli.mechanisms import run
 from gridveil.errors import UsageError
 from gridveil.mechanisms import registry
-from gridveil.publication import Plan
+from gridveil.plan import Plan
 from gridveil.spec import Spec
 
 NAMES = sorted(registry.COMPARISON_ONLY)

@@ -13,15 +13,16 @@ from gridveil.audit.transcript import Recorder, Said
 from gridveil.estimate import Estimate
 from gridveil.mechanisms.bounded import release_with_private_bound
 from gridveil.mechanisms.registry import defaults
+from gridveil.plan import Plan
 from gridveil.privacy import kernel as trusted
 from gridveil.privacy.budget import PureDP
 from gridveil.privacy.kernel import Kernel, Record
 from gridveil.privacy.noise import Noise
 from gridveil.privacy.source import Source
-from gridveil.publication import Plan, make_label
 from gridveil.release.label import Label
 from gridveil.release.write import write_release
 from gridveil.spec import WH_PER_KWH, make_spec
+from gridveil.statement import make_label
 
 TODAY = date(2026, 1, 1)
 SMALL = {"train_steps": TRAIN, "epochs": 1, "depth": 2, "buckets": 6}

@@ -40,7 +40,7 @@ def run(
     """
     flags = {name: value for name, value in locals().items() if name not in ("source", "parameters", "strict")}
     from gridveil.cli import show
-    from gridveil.publication import Plan
+    from gridveil.plan import Plan
     from gridveil.spec import NO_CRS
 
     plan = Plan.of(o.spec_from(source, parameters, flags))

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 
 from gridveil.evaluate.rehearse import Rehearsal, Tally
-from gridveil.publication import Plan
+from gridveil.plan import Plan
 
 Cells = tuple[int, int]
 

@@ -13,7 +13,7 @@ from gridveil.evaluate.plan_questions import Question, basis_of, questions
 from gridveil.evaluate.plan_sizes import Cells, Size, coarser, finer, steps_that_fit, variant
 from gridveil.evaluate.rehearse import Rehearsal, Tally, most_households, rehearse
 from gridveil.mechanisms.base import Progress, silent
-from gridveil.publication import Plan
+from gridveil.plan import Plan
 from gridveil.spec import Spec
 
 EPSILONS = (0.3, 1.0, 3.0, 10.0, 30.0)

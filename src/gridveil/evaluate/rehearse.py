@@ -16,9 +16,9 @@ from gridveil.evaluate.dataset import WH_PER_KWH
 from gridveil.evaluate.town import MAIN_FUSE, Town, make_town
 from gridveil.evaluate.unrest import unrest
 from gridveil.mechanisms.bounded import release_with_private_bound
+from gridveil.plan import Plan
 from gridveil.privacy.budget import PureDP
 from gridveil.privacy.kernel import Kernel
-from gridveil.publication import Plan
 from gridveil.release.error_bars.error_model import ErrorModel, Parts, Spread
 from gridveil.release.error_bars.linear_noise import Factors
 from gridveil.release.error_bars.posterior import Draws

@@ -1,0 +1,82 @@
+"""What ingest asks of an engine: to open tables, to keep results, and to read what engines read differently."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, Protocol
+
+from gridveil.ingest.schema import HouseholdsTable, ReadingsTable
+
+if TYPE_CHECKING:
+    import ibis
+    import ibis.expr.types as ir
+    import pyarrow as pa
+
+    from gridveil.cube import Window
+
+
+@dataclass(frozen=True)
+class Part:
+    """A part of the publisher's table that is read by itself: a file, or the whole.
+
+    key: what it was made of, so that a result computed from it can be used again after an interruption; without one
+        it is computed anew. It holds names and sizes of private files: for the operator's machine only.
+    """
+
+    table: ibis.Table
+    key: str | None = None
+
+
+class Engine(Protocol):
+    """An engine that ibis writes queries for. Its methods look at no row, but for `keep` and `batches`.
+
+    Required of an implementation, because the source's promise rests on it: whatever a row holds, no method but
+    `complaints` makes success or failure of a query depend on it, and a value is read the same on every engine, or is
+    null. Equal integers must come out of all engines, whatever the order and partitioning of rows.
+    """
+
+    def open(self, role: str, at: ReadingsTable | HouseholdsTable, window: Window | None = None) -> list[Part]:
+        """Return the publisher's table, in parts; `role` is what the engine calls it. Faults of a whole table raise.
+
+        window: the steps that will be read, for engines that can leave out files or partitions without any of them.
+        """
+
+    def keep(self, name: str, table: ibis.Table, key: str | None = None) -> ibis.Table:
+        """Compute a table once, and return it for later questions. With a `key` it outlasts this process."""
+
+    def batches(self, table: ibis.Table) -> Iterator[pa.RecordBatch]:
+        """Compute an answer, and give it out in pieces. Only sums and counts are ever asked for."""
+
+    def complaints(self, path: str) -> AbstractContextManager[None]:
+        """Turn what the engine says of unreadable tables into ours, without words that may quote a row."""
+
+    def close(self) -> None:
+        """Take away what was kept without a key, and let go of the engine."""
+
+    def double(self, column: ir.NumericColumn) -> ir.FloatingColumn:
+        """Return numbers as doubles; what does not fit is null or infinite."""
+
+    def double_of_text(self, text: ir.StringColumn) -> ir.FloatingColumn:
+        """Return doubles from text of the form `columns.NUMBER` (or null); what does not fit is null or infinite."""
+
+    def moment_of_text(self, text: ir.StringColumn, *, zoned: bool) -> ir.TimestampColumn:
+        """Return moments from text of the form `columns.TIMESTAMP` (or null): UTC if it is `zoned`, else by its clock.
+
+        Days and hours that do not exist are null. Text that has an offset is never asked for without `zoned`, nor the
+        other way round, except where the answer is not used.
+        """
+
+    def seconds(self, moment: ir.TimestampColumn | ir.DateColumn, origin: datetime) -> ir.IntegerColumn:
+        """Return whole seconds since `origin` (UTC), rounded down; a moment with a zone is converted to UTC first.
+
+        What is not a moment ("infinity") is null.
+        """
+
+    def bit_count(self, bits: ir.IntegerColumn) -> ir.IntegerColumn:
+        """Return how many bits of an int64 are set."""
+
+    def plain_text(self, text: ir.StringColumn) -> ir.StringColumn:
+        """Return text that is compared byte by byte, whatever collation its column has."""

@@ -1,0 +1,109 @@
+"""Paths with fields for the day, such as `lake/%Y/%m/%d/*.parquet`: which of their files a window needs."""
+
+from __future__ import annotations
+
+import glob
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import date, timedelta
+from pathlib import Path
+
+from gridveil.cube import Window
+from gridveil.errors import InputError, UsageError
+from gridveil.ingest.clock import timezone
+
+FIELDS: dict[str, Callable[[date], str]] = {
+    "%": lambda _: "%",
+    "Y": lambda day: f"{day.year:04}",
+    "m": lambda day: f"{day.month:02}",
+    "d": lambda day: f"{day.day:02}",
+    "j": lambda day: f"{day.timetuple().tm_yday:03}",
+    "G": lambda day: f"{day.isocalendar().year:04}",
+    "V": lambda day: f"{day.isocalendar().week:02}",
+}
+"""As `strftime` has them, but none that depends on a language or the hour."""
+
+WANTED = ({"Y"}, {"Y", "m"}, {"Y", "m", "d"}, {"Y", "j"}, {"G", "V"})
+"""What a path may name: a year, a month, a day, or a week; never one that comes again every year or month."""
+
+FIELD = re.compile("%(.?)")
+HOW = (
+    "fields for the day are %Y %m %d (year, month, day), %Y %m, %Y, %Y %j (day of the year) or %G %V (ISO year and "
+    "week); write %% for a plain %"
+)
+
+
+@dataclass(frozen=True)
+class Partitions:
+    """Paths or patterns of a window: `needed` for its own days, `beside` for the day before and the day after.
+
+    Readings whose timestamps mark the end of an interval, or that were filed by another clock, may lie `beside`.
+    """
+
+    needed: tuple[str, ...]
+    beside: tuple[str, ...] = ()
+
+
+def has_fields(path: str) -> bool:
+    """Whether a path has fields for the day. A file with just that name is what was meant, whatever it looks like."""
+    return "%" in path and not Path(path).exists()
+
+
+def partitions(path: str, window: Window, zone: str) -> Partitions:
+    """Return the paths of a window's days, by the clock of `zone`.
+
+    >>> from datetime import UTC, datetime
+    >>> week = Window(datetime(2013, 2, 27, tzinfo=UTC), timedelta(days=1), 2)
+    >>> partitions("lake/%Y-%m-%d.parquet", week, "UTC").needed
+    ('lake/2013-02-27.parquet', 'lake/2013-02-28.parquet')
+    >>> partitions("lake/month=%Y-%m/*.parquet", week, "UTC")
+    Partitions(needed=('lake/month=2013-02/*.parquet',), beside=('lake/month=2013-03/*.parquet',))
+    """
+    _check(path)
+    clock, day = timezone(zone), timedelta(days=1)
+    first = window.start.astimezone(clock).date()
+    last = (window.end - timedelta(seconds=1)).astimezone(clock).date()
+    days = [first + i * day for i in range((last - first).days + 1)]
+    needed = dict.fromkeys(_on(path, day) for day in days)
+    beside = dict.fromkeys(_on(path, day) for day in (first - day, last + day))
+    return Partitions(tuple(needed), tuple(pattern for pattern in beside if pattern not in needed))
+
+
+def files_of_window(path: str, window: Window, zone: str) -> list[str]:
+    """Return the files of a window's days, and of the days beside it as far as there are any. None is opened.
+
+    Every day of the window must have one: half a week is not a week. Which files there are is a fact of the whole
+    table, so that a missing one may stop a publication.
+    """
+    wanted = partitions(path, window, zone)
+    found = {pattern: _files(pattern) for pattern in (*wanted.needed, *wanted.beside)}
+    missing = [pattern for pattern in wanted.needed if not found[pattern]]
+    if missing:
+        more = f" (nor {len(missing) - 1} more of this window)" if len(missing) > 1 else ""
+        msg = (
+            f"{missing[0]}: there is no such file{more}. Every day of a window needs one, so that no part of it is "
+            f"published as if nobody had used anything; wait until it is there. ({HOW})"
+        )
+        raise InputError(msg)
+    return sorted({file for files in found.values() for file in files})
+
+
+def _files(pattern: str) -> list[str]:
+    return [pattern] if Path(pattern).exists() else glob.glob(pattern, recursive=True)  # noqa: PTH207  # absolute ones
+
+
+def _check(path: str) -> None:
+    """Refuse fields that name no day, or several."""
+    named = FIELD.findall(path)
+    unknown = [name for name in named if name not in FIELDS]
+    if unknown:
+        msg = f"{path}: %{unknown[0]} is no field for a day; {HOW}"
+        raise UsageError(msg)
+    if set(named) - {"%"} not in WANTED:
+        msg = f"{path}: its fields do not name one year, month, week or day; {HOW}"
+        raise UsageError(msg)
+
+
+def _on(path: str, day: date) -> str:
+    return FIELD.sub(lambda field: FIELDS[field[1]](day), path)

@@ -58,6 +58,21 @@ def new_file(path: Path) -> Iterator[Path]:
     _sync(path.parent)
 
 
+def replace_file(path: Path, text: str) -> None:
+    """Write a file that everybody may read, in place of the one that is there: whoever reads finds either, whole."""
+    handle, name = tempfile.mkstemp(prefix=ASIDE, dir=path.parent)
+    aside = Path(name)
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(text)
+        aside.chmod(0o644)
+        _sync(aside)
+        aside.replace(path)
+    finally:
+        aside.unlink(missing_ok=True)
+    _sync(path.parent)
+
+
 def _name(aside: Path, path: Path) -> None:
     """Give a file its name. Renaming would replace one that turned up meanwhile; linking fails then."""
     try:

@@ -20,7 +20,6 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from mosaic import BOUNDS, CASES, CLIP, EPSILONS, WORKLOADS
 
 from gridveil.cli.study_bar import study_bar
@@ -66,7 +65,7 @@ class Cover:
         truth = placed.truth(trial.bound.step)
         model = Draws.of(estimate.errors, truth.shape[::-1], window.step / timedelta(hours=1))
         true_sums, value_sums = (
-            prefix_sums(cube, axes=(0, 1, 2)) for cube in (truth, np.asarray(estimate.values) / WH_PER_KWH)
+            prefix_sums(cube, axes=(0, 1, 2)) for cube in (truth, estimate.dense() / WH_PER_KWH)
         )
         records = []
         for name in WORKLOADS:

@@ -7,10 +7,21 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+from gridveil.values import Floats, Held, Ints, Lazy
+
+__all__ = [
+    "LONDON",
+    "Behaviour",
+    "Estimate",
+    "Floats",
+    "Ints",
+    "LinearNoise",
+    "NoisyParts",
+    "Posterior",
+    "RegionSums",
+    "Replicates",
+]
 
 
 @dataclass(frozen=True)
@@ -117,10 +128,20 @@ class Posterior:
 class Estimate:
     """A reconstructed cube in Wh, axes (x, y, t), with its error model.
 
+    `values` are an array or, of a cube that may be too large for one, something `Lazy` that computes some steps of it.
     `details` are public facts about how it was made (numbers of parts, choices taken), for the label. Like
     `values`, they may only come from measurements and public numbers.
     """
 
-    values: Floats
+    values: Floats | Lazy
     errors: NoisyParts | Replicates | LinearNoise | Posterior
     details: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def cube(self) -> Lazy:
+        """The values, whichever way they are there: shape, some steps, sums, all of them."""
+        return Held(self.values) if isinstance(self.values, np.ndarray) else self.values
+
+    def dense(self) -> Floats:
+        """Return all values as an array: only of a cube that is small."""
+        return self.cube.dense()

@@ -53,7 +53,7 @@ def test_the_mechanism_measures_under_the_chosen_bound_and_its_estimate_is_corre
     assert len(bounds) == 1
     assert bounds.pop().window < OF_STEPS.window / 10  # households use 12 kWh, on average
     assert estimate.details[FACTOR] >= 1
-    assert estimate.values.sum() == pytest.approx(16 * 16 * 24 * 500, rel=0.1)
+    assert estimate.dense().sum() == pytest.approx(16 * 16 * 24 * 500, rel=0.1)
     assert 30 * (1 - 1e-9) <= kernel.spent <= 30
 
 

@@ -45,5 +45,5 @@ def test_the_documented_mechanism_works_when_registered(tmp_path: Path, monkeypa
     assert registry.names()[-1] == "per-cell"
     kernel = kernel_on(READINGS, WINDOW, epsilon="1e9", bound=BOUND, seed=None)
     estimate = registry.make("per-cell", {}).release(kernel.face())
-    np.testing.assert_allclose(estimate.values.sum(axis=2), READINGS.sum(axis=2))
+    np.testing.assert_allclose(estimate.dense().sum(axis=2), READINGS.sum(axis=2))
     assert kernel.spent == pytest.approx(1e9)

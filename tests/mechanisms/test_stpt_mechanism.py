@@ -62,11 +62,11 @@ def test_any_shape_step_and_budget(
     readings = town(*shape, 60 + steps) if data == "town" else np.zeros((*shape, 60 + steps), dtype=int)
     kernel = kernel_of(readings, steps, epsilon, step)
     estimate = Stpt(**WAYS[way] | SHORT).release(kernel.face())
-    assert estimate.values.shape == (*shape, steps)
-    assert np.isfinite(estimate.values).all()
+    assert estimate.dense().shape == (*shape, steps)
+    assert np.isfinite(estimate.dense()).all()
     assert kernel.spent == pytest.approx(epsilon, rel=1e-9)
     if way == "blocks":
-        assert (estimate.values >= 0).all()
+        assert (estimate.dense() >= 0).all()
         assert isinstance(estimate.errors, Replicates)
         assert np.isfinite(estimate.errors.space).all()
         assert np.isfinite(estimate.errors.time).all()
@@ -113,7 +113,7 @@ def test_a_release_is_a_function_of_its_measurements(way: str) -> None:
         mechanism.release(kernel_without_data(tape, Grid(0, 0, 8, 8, 8, 8), window, epsilon=30, bound=bound).face())
     )
     for other in estimates[1:]:
-        assert np.array_equal(other.values, estimates[0].values)
+        assert np.array_equal(other.dense(), estimates[0].dense())
         assert other.details == estimates[0].details
         for one, another in zip(numbers(estimates[0].errors), numbers(other.errors), strict=True):
             assert np.array_equal(one, another)
@@ -121,7 +121,7 @@ def test_a_release_is_a_function_of_its_measurements(way: str) -> None:
 
 def test_the_seed_changes_the_release() -> None:
     first, second = (Stpt(**SHORT, seed=seed).release(kernel_of(town(), 48, 30).face()) for seed in (0, 1))
-    assert not np.array_equal(first.values, second.values)
+    assert not np.array_equal(first.dense(), second.dense())
 
 
 def test_stpt_beats_an_even_spread_of_the_exact_total() -> None:
@@ -129,7 +129,7 @@ def test_stpt_beats_an_even_spread_of_the_exact_total() -> None:
     truth = readings[:, :, 60:]
     estimate = Stpt(train_steps=60).release(kernel_of(readings, 48, epsilon=100).face())
     even = np.full(truth.shape, truth.mean())
-    assert np.abs(estimate.values - truth).sum() < 0.25 * np.abs(even - truth).sum()
+    assert np.abs(estimate.dense() - truth).sum() < 0.25 * np.abs(even - truth).sum()
     assert estimate.details == {"time_blocks": 7, "space_blocks": 64, "space_depth": 3}
 
 
@@ -138,8 +138,8 @@ def test_the_refined_pattern_knows_rhythm_and_clusters() -> None:
     readings = town()
     truth = readings[:, :, 60:]
     estimate = Stpt(train_steps=60, partition="quantized", buckets=1).release(kernel_of(readings, 48, 1e5).face())
-    assert np.corrcoef(estimate.values.sum(axis=(0, 1)), truth.sum(axis=(0, 1)))[0, 1] > 0.9
-    assert np.corrcoef(estimate.values.sum(axis=2).ravel(), truth.sum(axis=2).ravel())[0, 1] > 0.9
+    assert np.corrcoef(estimate.dense().sum(axis=(0, 1)), truth.sum(axis=(0, 1)))[0, 1] > 0.9
+    assert np.corrcoef(estimate.dense().sum(axis=2).ravel(), truth.sum(axis=2).ravel())[0, 1] > 0.9
 
 
 def test_progress_is_told_per_epoch() -> None:

@@ -21,34 +21,34 @@ NUMBER = re.compile(r"-?\d[\d,_]*(?:\.\d+)?(?:[eE][-+]?\d+)?")
 
 
 def _value(outcome: Outcome, worlds: Worlds) -> float:
-    return float(outcome.estimate.values[(*worlds.cell, worlds.step)])
+    return float(outcome.estimate.dense()[(*worlds.cell, worlds.step)])
 
 
 def _contrast(outcome: Outcome, worlds: Worlds) -> float:
     """Return how far the value is above the median of all: noise that cells share would cancel."""
-    return _value(outcome, worlds) - float(np.median(outcome.estimate.values))
+    return _value(outcome, worlds) - float(np.median(outcome.estimate.dense()))
 
 
 def _cell(outcome: Outcome, worlds: Worlds) -> float:
-    return float(outcome.estimate.values[worlds.cell].sum())
+    return float(outcome.estimate.dense()[worlds.cell].sum())
 
 
 def _step(outcome: Outcome, worlds: Worlds) -> float:
-    return float(outcome.estimate.values[:, :, worlds.step].sum())
+    return float(outcome.estimate.dense()[:, :, worlds.step].sum())
 
 
 def _whole(outcome: Outcome, _worlds: Worlds) -> float:
-    return float(outcome.estimate.values.sum())
+    return float(outcome.estimate.dense().sum())
 
 
 def _loss(outcome: Outcome, worlds: Worlds) -> float:
     """Return how far the release is from the canary's own series: what attacks on trained models go by."""
-    return float(np.abs(outcome.estimate.values[worlds.cell] - worlds.series).sum())
+    return float(np.abs(outcome.estimate.dense()[worlds.cell] - worlds.series).sum())
 
 
 def _members(outcome: Outcome, worlds: Worlds) -> float:
     """Return how many cells and steps have the very value of the canary's: what was put into one part with it."""
-    values = outcome.estimate.values
+    values = outcome.estimate.dense()
     return float((values == values[(*worlds.cell, worlds.step)]).sum())
 
 
@@ -58,21 +58,21 @@ def _parts(outcome: Outcome, _worlds: Worlds) -> float:
 
 
 def _zeros(outcome: Outcome, _worlds: Worlds) -> float:
-    return float((outcome.estimate.values == 0).sum())
+    return float((outcome.estimate.dense() == 0).sum())
 
 
 def _distinct(outcome: Outcome, _worlds: Worlds) -> float:
-    return float(len(np.unique(outcome.estimate.values)))
+    return float(len(np.unique(outcome.estimate.dense())))
 
 
 def _gap(outcome: Outcome, _worlds: Worlds) -> float:
     """Return the smallest distance of two values that differ: noise of floats would show in it."""
-    return float(np.diff(np.unique(outcome.estimate.values)).min(initial=np.inf))
+    return float(np.diff(np.unique(outcome.estimate.dense())).min(initial=np.inf))
 
 
 def _fractions(outcome: Outcome, _worlds: Worlds) -> float:
     """Return how many values are not whole."""
-    values = outcome.estimate.values
+    values = outcome.estimate.dense()
     return float((values != np.rint(values)).sum())
 
 

@@ -111,7 +111,7 @@ def rehearse(plan: Plan, epsilon: float, households: int, seed: int = 0) -> Rehe
     else:
         estimate = plan.mechanism.release(kernel.face())
     truth, values = (
-        prefix_sums(cube, axes=(0, 1, 2)) for cube in (town.cube(plan.window), estimate.values / WH_PER_KWH)
+        prefix_sums(cube, axes=(0, 1, 2)) for cube in (town.cube(plan.window), estimate.dense() / WH_PER_KWH)
     )
     return Rehearsal(truth, values, _error_model(estimate, plan.window.step))
 
@@ -165,7 +165,7 @@ def _town(households: int, window: Window, seed: int) -> Town:
 
 def _error_model(estimate: Estimate, step: timedelta) -> ErrorModel:
     """Return an estimate's error model as a release would hold it."""
-    errors, shape = estimate.errors, (estimate.values.shape[2], estimate.values.shape[1], estimate.values.shape[0])
+    errors, shape = estimate.errors, estimate.cube.shape[::-1]
     if isinstance(errors, Posterior):
         return Draws.of(errors, shape, step / HOUR)
     if isinstance(errors, NoisyParts):

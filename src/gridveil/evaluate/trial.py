@@ -117,10 +117,10 @@ def release(trial: Trial, placed: Placed) -> tuple[Floats, Bound]:
     kernel = Kernel(placed.source(), window, budget=PureDP(trial.epsilon), bound=trial.bound, noise=SeededLaplace(seed))
     mechanism = make(trial.mechanism, dict(trial.parameters))
     if AUTO not in trial.bound_names:
-        return mechanism.release(kernel.face()).values / WH_PER_KWH, trial.bound
+        return mechanism.release(kernel.face()).dense() / WH_PER_KWH, trial.bound
     estimate = release_with_private_bound(kernel, mechanism, error_bars=False)
     used = [record.bound for record in kernel.records if record.bound is not None and record.window == window]
-    return estimate.values / WH_PER_KWH, max(used, key=lambda bound: bound.window, default=trial.bound)
+    return estimate.dense() / WH_PER_KWH, max(used, key=lambda bound: bound.window, default=trial.bound)
 
 
 @lru_cache(maxsize=4)

@@ -9,6 +9,7 @@ import numpy as np
 from gridveil.estimate import Estimate, NoisyParts
 from gridveil.mechanisms.base import Progress, silent
 from gridveil.privacy.measure import Measure
+from gridveil.values import Product
 
 
 @dataclass(frozen=True)
@@ -22,5 +23,6 @@ class Even:
         measured = measure.sums(everything, measure.epsilon)
         progress("measure the total", 1.0)
         share = np.full((1, 1, 1), 1 / np.prod(shape))
-        values = np.broadcast_to(measured.values[0] * share, shape)
+        cells = np.broadcast_to(measured.values[0] * share[0], shape[:2])
+        values = Product.of(cells, np.ones(shape[2]))
         return Estimate(values, NoisyParts(everything, measured.scales, share))

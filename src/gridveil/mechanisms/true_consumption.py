@@ -35,7 +35,7 @@ def about_the_truth(estimate: Estimate, chosen: PrivateBound, steps_per_day: flo
     """
     result = debiased(estimate, chosen)
     random = np.random.default_rng(seed)
-    nx, ny, _ = estimate.values.shape
+    nx, ny, _ = estimate.cube.shape
     draws = draws_kept(nx * ny)
     household = Household.of(chosen.population, chosen.bound.window)
     if isinstance(estimate.errors, Replicates):
@@ -64,8 +64,9 @@ def _one_sum(errors: NoisyParts) -> bool:
 def _around(estimate: Estimate, errors: Replicates, draws: int) -> tuple[Floats, Floats]:
     """Return draws of cells and profiles: what was estimated, off by as much as replicates are off their mean."""
     which = np.arange(draws) % len(errors.space)
-    cells, total = estimate.values.sum(axis=2), max(float(estimate.values.sum()), 1.0)
-    steps = estimate.values.sum(axis=(0, 1)) / total
+    cells = estimate.cube.over_steps()
+    total = max(float(cells.sum()), 1.0)
+    steps = estimate.cube.over_cells() / total
     space = np.maximum(cells + (errors.space - errors.space.mean(axis=0))[which], 0.0)
     time = np.maximum(steps + (errors.time - errors.time.mean(axis=0))[which], 0.0)
     # Cutting at 0 adds energy; the total keeps what it had.
@@ -107,8 +108,8 @@ def _anywhere(
     estimate: Estimate, scale: float, household: Household, draws: int, per_day: float, random: np.random.Generator
 ) -> tuple[Floats, Floats]:
     """Return draws of where and when a measured total may have been used, if nothing else is known."""
-    nx, ny, steps = estimate.values.shape
-    total = np.maximum(float(estimate.values.sum()) + random.laplace(0.0, scale, (draws, 1)), 0.0)
+    nx, ny, steps = estimate.cube.shape
+    total = np.maximum(float(estimate.cube.over_steps().sum()) + random.laplace(0.0, scale, (draws, 1)), 0.0)
     waves = Waves.of(np.arange(nx), np.arange(ny), MOST_WAVES)
     smoothest, roughest = ROUGHNESS
     rough = smoothest * (roughest / smoothest) ** random.random((draws, 1))

@@ -38,15 +38,15 @@ COMPRESSED = {"compression": "gzip", "compression_opts": 4, "shuffle": True}
 
 def write_netcdf(path: Path, *, grid: Grid, window: Window, estimate: Estimate, label: Label) -> None:
     """Write an estimate as CF NetCDF-4. The same arguments give the same bytes."""
-    if estimate.values.shape != (grid.nx, grid.ny, window.steps):
+    if estimate.cube.shape != (grid.nx, grid.ny, window.steps):
         cube = (grid.nx, grid.ny, window.steps)
-        msg = f"an estimate of shape {estimate.values.shape} does not fit a cube of {cube} (x, y, t)"
+        msg = f"an estimate of shape {estimate.cube.shape} does not fit a cube of {cube} (x, y, t)"
         raise UsageError(msg)
     write_slabs(
         path,
         grid=grid,
         window=window,
-        values=lambda steps: estimate.values[:, :, steps],
+        values=estimate.cube.steps,
         errors=estimate.errors,
         label=label,
     )

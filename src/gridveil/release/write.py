@@ -35,7 +35,8 @@ def write_release(
     with new_folder(path) as aside:
         write_netcdf(aside / VALUES, grid=grid, window=window, estimate=estimate, label=label)
         (aside / LABEL).write_text(dump_label(label), encoding="utf-8")
-        truth, negative = isinstance(estimate.errors, Posterior), bool((estimate.values < 0).any())
+        truth = isinstance(estimate.errors, Posterior)
+        negative = any((slab < 0).any() for slab in estimate.cube.slabs())
         (aside / README).write_text(readme(label, about_the_truth=truth, negative=negative), encoding="utf-8")
         if entry is not None:
             (aside / ENTRY).write_bytes(entry.encode())

@@ -53,9 +53,9 @@ def test_any_grid_and_window_at_any_epsilon(
     for cube in (np.zeros(shape, dtype=np.int64), town(*shape)):
         kernel = kernel_on(cube, window(shape[2], step), epsilon=epsilon, bound=Bound(23_000, 23_000 * shape[2]))
         estimate = make("mosaic", {"noise": noise}).release(kernel.face())
-        assert estimate.values.shape == shape
-        assert np.isfinite(estimate.values).all()
-        assert (estimate.values >= 0).all()
+        assert estimate.dense().shape == shape
+        assert np.isfinite(estimate.dense()).all()
+        assert (estimate.dense() >= 0).all()
         assert isinstance(estimate.errors, Posterior)
         assert np.allclose(estimate.errors.time.sum(axis=2), 1)
         assert epsilon * (1 - 1e-9) <= kernel.spent <= epsilon
@@ -68,7 +68,7 @@ def test_it_nears_the_truth_as_epsilon_grows() -> None:
     errors = []
     for epsilon in (0.1, 3.0, 1e6):
         kernel = kernel_on(cube, window(48), epsilon=epsilon, bound=FREE)
-        errors.append(mre(truth, range_sums(Mosaic().release(kernel.face()).values, ranges)).percent)
+        errors.append(mre(truth, range_sums(Mosaic().release(kernel.face()).dense(), ranges)).percent)
     assert all(before > after for before, after in pairwise(errors))
     assert errors[-1] < 8  # what single households do that one profile for all does not tell
 
@@ -80,14 +80,14 @@ def test_a_given_bound_stands_and_is_corrected_for() -> None:
     estimate = Mosaic().release(kernel.face())
     assert {record.bound for record in kernel.records if record.bound is not None} == {given}
     assert estimate.details["debias_factor"] > 1.05
-    assert estimate.values.sum() == pytest.approx(cube.sum(), rel=0.05)
+    assert estimate.dense().sum() == pytest.approx(cube.sum(), rel=0.05)
 
 
 def test_a_public_profile_is_where_it_starts_from() -> None:
     cube = town(4, 4, 48)
     day = tuple(1.0 + (hour == 18) * 20 for hour in range(24))
     kernel = kernel_on(cube, window(48), epsilon=0.01, bound=FREE)
-    values = Mosaic(profile=(*day, *day)).release(kernel.face()).values.sum(axis=(0, 1))
+    values = Mosaic(profile=(*day, *day)).release(kernel.face()).dense().sum(axis=(0, 1))
     assert set(np.argsort(values)[-2:]) == {18, 42}
     with pytest.raises(UsageError, match="profile"):
         make("mosaic", {"profile": [1.0] * 24})

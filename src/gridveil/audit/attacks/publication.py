@@ -38,4 +38,4 @@ class Publication:
             estimate = release_with_private_bound(kernel, mechanism, error_bars=False)
         else:
             estimate = mechanism.release(kernel.face())
-        return estimate.values / WH_PER_KWH
+        return estimate.dense() / WH_PER_KWH

@@ -18,6 +18,7 @@ from gridveil.mechanisms.mosaic.regions import RegionalProfiles, fit_regions
 from gridveil.mechanisms.mosaic.space import SpaceEstimate, estimate_space
 from gridveil.mechanisms.mosaic.time import TimeEstimate, estimate_time
 from gridveil.privacy.measure import Measure, NoiseKind
+from gridveil.values import Product
 
 RATIO_ERROR = 0.03
 """How well the fitted population tells how much less is left under the bound of time than under that of space."""
@@ -67,10 +68,10 @@ class Mosaic:
         regional = self._regional(measured, space, time, draws)
         population, bound = measured.population, measured.bounds.space.window
         factor = population.debias(bound)
-        values = factor * space.mean[:, :, None] * time.profile
+        values = Product.of(factor * space.mean, time.profile)
         profiles, region = time.draws[:, None, :], np.zeros(space.mean.shape, dtype=np.int64)
         if regional is not None:
-            values = values * regional.factor[regional.region]
+            values = Product(values.space, time.profile * regional.factor, regional.region)
             profiles, region = profiles * regional.draws, regional.region
         errors = Posterior(
             space=true_draws(space.draws, population, bound, self.seed + 2),

@@ -45,11 +45,11 @@ def debiased(estimate: Estimate, chosen: PrivateBound) -> Estimate:
         errors = replace(errors, scales=errors.scales * factor)
     elif isinstance(errors, LinearNoise):
         # One axis takes the factor; noise that is independent along all of them becomes a diagonal along time.
-        time = np.eye(estimate.values.shape[2]) if errors.time is None else errors.time
+        time = np.eye(estimate.cube.shape[2]) if errors.time is None else errors.time
         errors = replace(errors, time=time * factor)
     elif isinstance(errors, Replicates):
         factors = chosen.population.debias_draws(chosen.bound.window)
         own = factors[np.arange(len(errors.space)) % DRAWS]
         errors = replace(errors, space=errors.space * own[:, None, None])
     details = {**estimate.details, "debias_factor": factor}
-    return replace(estimate, values=estimate.values * factor, errors=errors, details=details)
+    return replace(estimate, values=estimate.cube.times(factor), errors=errors, details=details)

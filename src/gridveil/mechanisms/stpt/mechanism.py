@@ -18,6 +18,7 @@ from gridveil.mechanisms.stpt.quantize import Quantizer, quantize
 from gridveil.mechanisms.stpt.replicates import replicate
 from gridveil.mechanisms.stpt.series import equal_slices, measure_series, weighted_slices
 from gridveil.privacy.measure import Measure
+from gridveil.values import Product
 
 AtLeastOne = Annotated[int, Field(ge=1)]
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
@@ -85,7 +86,7 @@ class Stpt:
         space, time = distribute(sums, pattern)
         errors = replicate(sums, pattern, space, time, self.seed)
         details = {"time_blocks": sums.time.size, "space_blocks": sums.space.size, "space_depth": sums.level.depth}
-        return Estimate(space[:, :, None] * time, errors, details)
+        return Estimate(Product.of(space, time), errors, details)
 
     def _release_parts(self, measure: Measure, pattern: Floats, epsilon: float) -> Estimate:
         labels = quantize(pattern, self.buckets, self.quantizer)

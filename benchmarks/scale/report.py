@@ -1,0 +1,122 @@
+"""docs/scaling.md's tables and picture, from the kept figures: python benchmarks/scale/report.py."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+from keep import read
+from matplotlib.figure import Figure
+
+from gridveil.evaluate.compare_figure import COLOURS, INK, QUIET
+
+DOCS = Path(__file__).parents[2] / "docs"
+ENGINES = {"duckdb": "DuckDB", "spark": "Spark", "postgres": "PostgreSQL"}
+Figures = dict[str, Any]
+
+
+def number(value: float | None, digits: int = 1) -> str:
+    """Return a number for a table; a dash where there is none."""
+    return "-" if value is None else f"{value:,.{digits}f}"
+
+
+def table(head: list[str], rows: list[list[str]]) -> str:
+    """Return a Markdown table."""
+    lines = [head, ["---"] + ["---:"] * (len(head) - 1), *rows]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+def of_readings(results: dict[str, Figures]) -> list[tuple[str, str | None, Figures]]:
+    """Return engine, memory limit and figures of every run, small ones first."""
+    split = [([*case.split(), ""][:3], figures) for case, figures in results.get("readings", {}).items()]
+    known = [(engine, memory or None, figures) for (engine, _, memory), figures in split]
+    return sorted(known, key=lambda run: (list(ENGINES).index(run[0]), run[2]["readings"]))
+
+
+def readings_table(results: dict[str, Figures]) -> str:
+    """Return what a reading costs on each engine."""
+    rows = [
+        [
+            ENGINES[engine] + (f", at most {memory}" if memory else ""),
+            f"{run['readings']:,}",
+            number(run.get("group_by_seconds")),
+            number(run["ingest_seconds"]),
+            number(run.get("ratio"), 2),
+            number(run["cube_seconds"]),
+            number(1e6 * run["cores"] * (run["ingest_seconds"] + run["cube_seconds"]) / run["readings"], 2),
+            number(run["peak_mb"], 0),
+        ]
+        for engine, memory, run in of_readings(results)
+    ]
+    head = [
+        "engine",
+        "readings",
+        "bare GROUP BY, s",
+        "ingest, s",
+        "ratio",
+        "a cube, s",
+        "core-us a reading",
+        "peak, MB",
+    ]
+    return table(head, rows)
+
+
+def cells_table(results: dict[str, Figures]) -> str:
+    """Return what a cell and step costs with each mechanism."""
+    rows = []
+    for case, run in sorted(results.get("cells", {}).items(), key=lambda item: (item[0].split()[0], item[1]["cells"])):
+        rows.append(
+            [
+                case.split()[0],
+                f"{run['cells']:,}",
+                *(number(run.get(f"{stage}_seconds")) for stage in ("release", "write", "open", "query")),
+                number(1e6 * run["cores"] * (run["release_seconds"] + run["write_seconds"]) / run["cells"], 2),
+                number(run["peak_mb"], 0),
+            ]
+        )
+    head = ["mechanism", "cells x steps", "measure and infer, s", "write, s", "open, s", "query, s"]
+    return table([*head, "core-us a cell", "peak, MB"], rows)
+
+
+def draw(results: dict[str, Figures], path: Path) -> None:
+    """Draw seconds against readings and against cells, both on logarithmic axes."""
+    figure = Figure(figsize=(9, 4.2), dpi=150, facecolor="white")
+    left, right = figure.add_axes((0.08, 0.14, 0.4, 0.68)), figure.add_axes((0.57, 0.14, 0.4, 0.68))
+    for (engine, name), colour in zip(ENGINES.items(), COLOURS, strict=False):
+        runs = [run for of, memory, run in of_readings(results) if of == engine]
+        seconds = [run["ingest_seconds"] + run["cube_seconds"] for run in runs]
+        left.plot([run["readings"] for run in runs], seconds, "o-", color=colour, label=name, markersize=4)
+    cases = results.get("cells", {})
+    for mechanism, colour in zip(sorted({case.split()[0] for case in cases}), COLOURS, strict=False):
+        runs = sorted(
+            (run for case, run in cases.items() if case.split()[0] == mechanism), key=lambda run: run["cells"]
+        )
+        seconds = [run["release_seconds"] + run["write_seconds"] for run in runs]
+        right.plot([run["cells"] for run in runs], seconds, "o-", color=colour, label=mechanism, markersize=4)
+    for axes, title, what in (
+        (left, "From tables to a cube", "readings"),
+        (right, "From a cube to a release", "cells x steps"),
+    ):
+        axes.set(xscale="log", yscale="log")
+        axes.set_title(title, loc="left", color=INK, size=11)
+        axes.set_xlabel(what, color=QUIET, size=9)
+        axes.set_ylabel("seconds", color=QUIET, size=9)
+        axes.grid(visible=True, color="#e6e6e6", linewidth=0.6)
+        axes.spines[["top", "right"]].set_visible(False)
+        axes.legend(frameon=False, fontsize=8, labelcolor=QUIET)
+    figure.text(0.02, 0.93, "What a country costs, measured on 2 cores", color=INK, size=13, weight="bold")
+    figure.savefig(path)
+
+
+def main() -> None:
+    results, page = read(), DOCS / "scaling.md"
+    text = page.read_text()
+    for name, made in (("readings", readings_table(results)), ("cells", cells_table(results))):
+        text = re.sub(f"(<!-- {name} -->\n).*?(<!-- end -->)", rf"\1\n{made}\n\n\2", text, flags=re.DOTALL)
+    page.write_text(text)
+    draw(results, DOCS / "images" / "scaling.png")
+
+
+if __name__ == "__main__":
+    main()

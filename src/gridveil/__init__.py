@@ -11,12 +11,17 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from gridveil.next_release import publish_next
     from gridveil.publication import publish
     from gridveil.release.open import open_release as open  # noqa: A004  # reads well as gridveil.open
 
-__all__ = ["open", "publish"]
+__all__ = ["open", "publish", "publish_next"]
 
-_PLACES = {"open": ("gridveil.release.open", "open_release"), "publish": ("gridveil.publication", "publish")}
+_PLACES = {
+    "open": ("gridveil.release.open", "open_release"),
+    "publish": ("gridveil.publication", "publish"),
+    "publish_next": ("gridveil.next_release", "publish_next"),
+}
 
 
 def __getattr__(name: str) -> Any:  # noqa: ANN401  # what is asked for

@@ -35,6 +35,7 @@ class Plan:
     @classmethod
     def of(cls, spec: Spec) -> Plan:
         """Return the plan of a spec, or say what is missing."""
+        spec.check_alone()
         spec.need("extent", "grid", "start", "steps")
         spec.check_bound()
         window = spec.to_window()

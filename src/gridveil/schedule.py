@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Container, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from pathlib import Path
 
 from gridveil.cube import Window
 from gridveil.errors import UsageError
 from gridveil.privacy.ledger.windows import FIRST_YEAR, LAST_YEAR, LedgerWindow, window_at, zone_of
-from gridveil.spec import Spec
+from gridveil.spec import Cadence, Spec
 
 NAMED = {"day": "%Y-%m-%d", "week": "%Y-%m-%d", "month": "%Y-%m", "year": "%Y"}
 """What windows are called, by the cadence: their first day, as precisely as it takes."""
@@ -30,6 +31,11 @@ class Turn:
     name: str
     window: Window
 
+    def of(self, spec: Spec, out: Path | None) -> Spec:
+        """Return the spec of this release by itself."""
+        here = {"start": self.window.start, "steps": self.window.steps, "cadence": None, "out": out}
+        return spec.model_copy(update=here)
+
 
 @dataclass(frozen=True)
 class Schedule:
@@ -38,7 +44,7 @@ class Schedule:
     They are the ledger's windows of that length and timezone, so that each release reads one of them.
     """
 
-    cadence: str
+    cadence: Cadence
     timezone: str
     start: datetime
     step: timedelta

@@ -217,6 +217,15 @@ class Spec(BaseModel):
         """Whether the window bound is chosen privately, because no public one is given."""
         return self.bound_window is None
 
+    def check_alone(self) -> None:
+        """Refuse a series where one release is asked for."""
+        if self.cadence is not None:
+            msg = (
+                f"cadence {self.cadence}: the spec is of a series, whose next window is published with --next (in "
+                "Python: publish_next); to publish one release, leave cadence out and state steps"
+            )
+            raise UsageError(msg)
+
     def check_bound(self) -> None:
         """Refuse a window bound that is given and to be chosen at once."""
         if self.bound is not None and self.bound_window is not None:

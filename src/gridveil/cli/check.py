@@ -36,14 +36,17 @@ def run(
 ) -> None:
     """Show what a publication would drop and why, without publishing. For the operator only.
 
-    Takes the flags of `publish` but those of the label; bounds, epsilon and --out are not needed.
+    Takes the flags of `publish` but those of the label; bounds, epsilon and --out are not needed. Of a series (a spec
+    with a cadence) it looks at the next window.
     """
     flags = {name: value for name, value in locals().items() if name not in ("source", "parameters", "strict")}
     from gridveil.cli import show
+    from gridveil.next_release import upcoming
     from gridveil.plan import Plan
     from gridveil.spec import NO_CRS
 
-    plan = Plan.of(o.spec_from(source, parameters, flags))
+    spec = o.spec_from(source, parameters, flags)
+    plan = Plan.of(spec if spec.cadence is None else upcoming(spec))
     with show.bars() as tell:
         tell("read the tables", 0.0)
         _, report = plan.ingest()

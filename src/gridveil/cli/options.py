@@ -74,6 +74,9 @@ NoLedger = Annotated[
     typer.Option("--no-ledger", help="Publish though nobody keeps count; the label says so", rich_help_panel=PRIVACY),
 ]
 Out = Annotated[Path | None, typer.Option(help="The release: a new folder")]
+Next = Annotated[
+    bool, typer.Option("--next", help="The next window of a series: the spec has a cadence, --out is the series")
+]
 OperatorRecord = Annotated[
     Path | None,
     typer.Option(help="A new file for the operator only: digests and counts of what was read, never to be published"),
@@ -123,7 +126,7 @@ def _table(text: str) -> dict[str, Any]:
 
 def _check_named(path: str) -> None:
     """Say it first if the one thing that was named is not there: a spec with a typing error in its name, perhaps."""
-    if not glob.has_magic(path) and not Path(path).exists():
+    if not (glob.has_magic(path) or "%" in path) and not Path(path).exists():
         msg = f"{path}: there is no such file (a spec ends in .toml)"
         raise InputError(msg)
 

@@ -53,6 +53,7 @@ def run(
     from gridveil.evaluate.planning import look_ahead
     from gridveil.publication import allowed_budget
     from gridveil.release.wording import high_epsilon
+    from gridveil.schedule import Schedule
 
     check_new([figure])
     if figure is not None:
@@ -61,6 +62,8 @@ def run(
 
         kind = check_format(figure)
     spec = o.spec_from(source, parameters, flags)
+    if spec.cadence is not None:
+        spec = next(Schedule.of(spec).turns()).of(spec, spec.out)
     if spec.epsilon is not None:
         allowed_budget(spec)
     with show.bars() as tell:

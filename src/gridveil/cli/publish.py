@@ -7,6 +7,7 @@ from gridveil.cli import options as o
 NO_LEDGER = (
     "WARNING: no ledger. Nobody adds up what releases about these households cost together, and the label says so."
 )
+NOT_OF_A_SPEC = {"source", "parameters", "operator_record", "next_window"}
 NOT_THE_SPECS = "WARNING: the ledger that the spec states is not debited, because of --no-ledger."
 
 
@@ -40,16 +41,21 @@ def run(
     population: o.Population = None,
     no_ledger: o.NoLedger = False,
     out: o.Out = None,
+    next_window: o.Next = False,
     operator_record: o.OperatorRecord = None,
 ) -> None:
     """Publish a release from a spec, or from the same as flags (flags override the spec).
 
+    With --next the spec is of a series (docs/regular-publication.md): the next window that is over is published, into a
+    folder of its own in --out. If none is over, that is said, and is no error.
+
     Epsilon is debited to the ledger before anything is measured, and stays spent whatever happens then.
     Standard output says only what is public. What was dropped goes to standard error, for the operator.
     """
-    flags = {name: value for name, value in locals().items() if name not in ("source", "parameters", "operator_record")}
+    flags = {name: value for name, value in locals().items() if name not in NOT_OF_A_SPEC}
     from gridveil.cli import show
     from gridveil.debit import debited
+    from gridveil.next_release import Waiting, run_next
     from gridveil.privacy.budget import PureDP
     from gridveil.publication import run as publish
     from gridveil.release.label import bounds_in_words, warnings
@@ -61,7 +67,10 @@ def run(
         if o.spec_from(source, parameters, {**flags, "no_ledger": False}).ledger is not None:
             show.operator.print(NOT_THE_SPECS, style="bold red")
     with show.bars() as tell:
-        published = publish(spec, progress=tell, record=operator_record)
+        published = (run_next if next_window else publish)(spec, progress=tell, record=operator_record)
+    if isinstance(published, Waiting):
+        show.out.print(str(published))
+        return
     privacy, entry = published.label.privacy, published.label.ledger_entry
     show.out.print(f"Published {published.path}")
     show.out.print(f"Spent epsilon {privacy.epsilon_accounted:.9g} of {privacy.epsilon:g}.")
@@ -73,9 +82,10 @@ def run(
         f"Epsilon {privacy.epsilon:g} is spent now, and publishing the same households again adds to it: "
         "try grids with plan, not with publish."
     )
-    show.out.print(f"Next: {show.command('serve', published.path, '--open')}")
-    show.out.print(f"      {show.command('query', published.path)}")
-    show.out.print(f"      {show.command('report', published.path, '-o', 'report.html')}")
+    place = published.path.parent if next_window else published.path
+    show.out.print(f"Next: {show.command('serve', place, '--open')}")
+    show.out.print(f"      {show.command('query', place)}")
+    show.out.print(f"      {show.command('report', place, '-o', 'report.html')}")
     for warning in published.warnings:
         show.operator.print(warning, style="bold red")
     show.operator.print("\nFor the operator only (exact counts of private data):")

@@ -29,12 +29,12 @@ class ArraySource:
     cells: Ints
     readings: Ints
 
-    def bounded_cube(self, window: Window, bound: Bound) -> Ints:
-        """Return the cube of a window under a bound."""
+    def bounded_cube(self, window: Window, bound: Bound, rows: slice | None = None) -> Ints:
+        """Return the cube of a window under a bound, or some of its rows along x."""
         bounded = self.bounded(window, bound)
         cube = np.zeros((self.grid.nx, self.grid.ny, window.steps), dtype=np.int64)
         np.add.at(cube, (self.cells[:, 0], self.cells[:, 1]), bounded)
-        return cube
+        return cube if rows is None else cube[rows]
 
     def count_totals(self, window: Window, step_bound: int, edges: Ints) -> Ints:
         """Return the histogram of window totals."""
@@ -65,10 +65,11 @@ class Nobody:
     grid: Grid
     window: Window
 
-    def bounded_cube(self, window: Window, bound: Bound) -> Ints:
-        """Return an empty cube."""
+    def bounded_cube(self, window: Window, bound: Bound, rows: slice | None = None) -> Ints:
+        """Return an empty cube, or some of its rows along x."""
         del bound
-        return np.zeros((self.grid.nx, self.grid.ny, window.steps), dtype=np.int64)
+        nx = self.grid.nx if rows is None else len(range(self.grid.nx)[rows])
+        return np.zeros((nx, self.grid.ny, window.steps), dtype=np.int64)
 
     def count_totals(self, window: Window, step_bound: int, edges: Ints) -> Ints:
         """Return that there is nobody in any bin."""

@@ -17,6 +17,7 @@ from gridveil.privacy.questions import strategies, strategy, sums
 from gridveil.privacy.transforms import Haar
 
 LEVEL = "own[: len(some)] = some"
+ASKS = "self._slabs(scope.window, scope.bound)"
 ASKED = tuple(charging.QUESTIONS)
 
 
@@ -66,8 +67,8 @@ def test_noise_for_a_bound_that_is_not_the_cubes() -> None:
     """A default where none was stated, a bound that is ignored, or the cube of another one from a cache."""
     check_caught(
         always_tried(losses.test_no_household_moves_the_answers_by_more_than_is_accounted_for, losses.WORST),
-        mistake(Kernel, "_answer", "self._cube(scope.window, scope.bound)", "self._cube(scope.window, self._bound)"),
-        mistake(Kernel, "_answer", "self._cube(scope.window, scope.bound)", "self._cube(scope.window, Bound(9, 99))"),
+        mistake(Kernel, "_answer", ASKS, "self._slabs(scope.window, self._bound)"),
+        mistake(Kernel, "_answer", ASKS, "self._slabs(scope.window, Bound(9, 99))"),
     )
 
 
@@ -84,7 +85,7 @@ def test_a_budget_checked_after_answering() -> None:
     scope, scales = "scope = question.scope", "scales = np.full(len(bins), unit_scale(1.0, epsilon))"
     check_caught(
         lambda: [charging.test_what_is_refused_touches_neither_source_nor_noise(kind, "source") for kind in ASKED],
-        mistake(Kernel, "_answer", scope, f"{scope}; question.exact(self._cube(scope.window, scope.bound))"),
+        mistake(Kernel, "_answer", scope, f"{scope}; question.exact({ASKS})"),
         mistake(Kernel, "household_totals", scales, f"{scales}; self._source.count_totals(window, 1, bins)"),
         by=InterruptedError,
     )

@@ -47,7 +47,7 @@ ATTACKS = {
     "trained": TRAINED,
 }
 
-SCALED = "(rows.total > bound.window).ifelse((rows.wh * bound.window) // rows.total, rows.wh)"
+SCALED = "(of.total > bound.window).ifelse((of.wh * bound.window) // of.total, of.wh)"
 REUSED = "values[of_scale] + _measurement(float(scale))([0])[0]"
 SEEDED = f"return values + np.rint({NUMPY.format(seed=7)}).astype(np.int64)"
 
@@ -61,7 +61,7 @@ FAULTS: dict[str, tuple[Attack, str, Fault]] = {
     "half the noise, by the kernel": (
         PLAYED,
         "a loss of 2",
-        mistake(Kernel, "_answer", NOISY, NOISY.replace("scales", "scales / 2")),
+        mistake(Kernel, "_answer", NOISY, f"{NOISY[:-1]} / 2)"),
     ),
     "a forgotten tree level": (
         TREE,
@@ -77,7 +77,7 @@ FAULTS: dict[str, tuple[Attack, str, Fault]] = {
     "a window bound that is not enforced": (
         WINDOW,
         "a loss of 2,",
-        mistake(IngestedSource, "bounded_cube", SCALED, "rows.wh"),
+        mistake(IngestedSource, "bounded_cube", SCALED, "of.wh"),
     ),
     "a fixed seed": (WATCHED, "total of the map", mistake(ExactNoise, "add", MADE, SEEDED)),
     "a mean by the true number of households": (
@@ -89,7 +89,7 @@ FAULTS: dict[str, tuple[Attack, str, Fault]] = {
     "quiet cells without noise": (
         EMPTY,
         ANOTHER,
-        mistake(Kernel, "_answer", NOISY, f"np.where(exact == 0, 0, {NOISY})"),
+        mistake(Kernel, "_answer", NOISY, f"np.where(exact[some] == 0, 0, {NOISY})"),
     ),
     "a field of the label from the data": (
         PLAYED,

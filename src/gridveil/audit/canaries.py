@@ -149,7 +149,7 @@ class Remembered:
 
     def __init__(self, source: Source) -> None:
         self.grid, self.window = source.grid, source.window
-        self.bounded_cube = cache(source.bounded_cube)
+        self._cube_once = cache(source.bounded_cube)
         count = source.count_totals
 
         @cache
@@ -157,6 +157,11 @@ class Remembered:
             return count(window, step_bound, np.array(edges, dtype=np.int64))
 
         self._count_once = count_once
+
+    def bounded_cube(self, window: Window, bound: Bound, rows: slice | None = None) -> Ints:
+        """Return the cube of a window under a bound, or some of its rows along x: worlds are small."""
+        cube = self._cube_once(window, bound)
+        return cube if rows is None else cube[rows]
 
     def count_totals(self, window: Window, step_bound: int, edges: Ints) -> Ints:
         """Return the histogram of window totals."""

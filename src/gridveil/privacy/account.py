@@ -57,7 +57,11 @@ class Account:
     perhaps chosen by the answers before it, move that of the whole transcript by at most `sum_t W_pt v_t`, with `W_pt`
     the sum of the weights `|A_j,pt| / b_j`. The worst admissible `v` gives the loss of the pillar.
 
-    A measurement is given as its labels and the weight of each label (see `weights_of`).
+    A measurement is given as its labels and the weight of each label (see `weights_of`). An axis along which no
+    measurement's weights vary is kept at length 1 (see `varying`), so that equal noise on everything takes one number,
+    whatever its labels. The loss is the same: `W` is a sum of arrays that do not vary along the axis, so neither does
+    it, and the array of length 1 stands for just that `W`. Along x and y, pillars with equal weights have equal losses,
+    and along t `worst_loss` takes one weight for all steps.
     """
 
     window: Window
@@ -70,6 +74,7 @@ class Account:
         if self.window.steps + self.measurements >= MOST_TERMS:
             msg = f"more than {MOST_TERMS} steps and measurements in one window cannot be accounted for"
             raise UsageError(msg)
+        marks = varying(marks, weight)
         rows = max(len(marks), len(self.weights))
         # One slab of the grid at a time: a copy of the whole cube would cost more than the arithmetic.
         pairs = zip(_rows(marks, rows), _rows(self.weights, rows), strict=True)
@@ -78,6 +83,7 @@ class Account:
 
     def add(self, marks: Marks, weight: Floats) -> None:
         """Put the measurement into the account."""
+        marks = varying(marks, weight)
         shape = np.broadcast_shapes(self.weights.shape, marks.shape)
         if self.weights.shape != shape:
             self.weights = np.broadcast_to(self.weights, shape).copy()
@@ -89,6 +95,28 @@ class Account:
 def weights_of(marks: Marks, weight: Floats) -> Weights:
     """Return the weight of every cell and step from the weights of labels; label -1 weighs nothing."""
     return np.append(weight, 0.0)[marks]
+
+
+def varying(marks: Marks, weight: Floats) -> Marks:
+    """Return the labels cut to length 1 along every axis that their weights do not vary along.
+
+    Guarantee: `weights_of` the result, broadcast, is `weights_of(marks, weight)`. Where all labels weigh the same and
+    none is -1 there is one weight; else each slab is looked at, and an axis is cut only if all slabs equal the first
+    one (x), and each is the same all along y, or t. Labels that are -1 weigh 0.
+
+    >>> varying(np.array([[[0, 1, -1], [1, 0, -1]]]), np.array([0.5, 0.5])).tolist()
+    [[[0, 1, -1]]]
+    """
+    if (weight == weight[0]).all() and marks.min() >= 0:
+        return marks[:1, :1, :1]
+    varies = np.zeros(3, dtype=bool)
+    first = weights_of(marks[0], weight)
+    for slab in marks:  # one at a time, and only until all axes are known to vary
+        if (varies | (np.array(marks.shape) == 1)).all():
+            break
+        weights = weights_of(slab, weight)
+        varies |= [(weights != first).any(), (weights != weights[:1]).any(), (weights != weights[:, :1]).any()]
+    return marks[tuple(slice(None) if varied else slice(1) for varied in varies)]
 
 
 def _rows(array: NDArray[Any], count: int) -> Iterator[NDArray[Any]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from threading import RLock
@@ -26,6 +27,7 @@ from gridveil.privacy.questions.question import Kind, Question, Scope, unit_scal
 from gridveil.privacy.questions.strategies import ask_matrix, ask_transform
 from gridveil.privacy.questions.strategy import Factors
 from gridveil.privacy.questions.sums import ask_staircase_sums, ask_sums
+from gridveil.privacy.slabs import Slab, is_held, slabs_of
 from gridveil.privacy.source import Source
 from gridveil.privacy.transforms import Fourier, Haar
 
@@ -78,7 +80,7 @@ class Kernel:
         self._noise = noise or ExactNoise()
         self._accounts: dict[tuple[Window, Bound], Account] = {}
         self._losses: Losses = {}
-        self._cubes: dict[tuple[Window, Bound], NDArray[np.int64]] = {}
+        self._cubes: dict[tuple[Window, Bound], Ints] = {}
         self._fixed = 0.0
         self._records: list[Record] = []
         self._window, self._bound, self._budget = window, bound, budget
@@ -141,7 +143,7 @@ class Kernel:
                 return {**options, "bound": usual.over(self._window.steps, window.steps)}
             return {**options, "bound": usual}
 
-        def sums(labels: ArrayLike, epsilon: float, **options: Any) -> Measurement:  # noqa: ANN401  # as in Sums
+        def sums(labels: ArrayLike | None, epsilon: float, **options: Any) -> Measurement:  # noqa: ANN401  # as in Sums
             return self.sums(labels, epsilon, **under(options))
 
         def matrix(
@@ -178,7 +180,7 @@ class Kernel:
 
     def sums(
         self,
-        labels: ArrayLike,
+        labels: ArrayLike | None,
         epsilon: float,
         *,
         window: Window | None = None,
@@ -189,7 +191,8 @@ class Kernel:
     ) -> Measurement:
         """Measure the sum of the cube over each label, with noise that costs `epsilon`.
 
-        labels: integers broadcastable to the cube (x, y, t); label `i` makes answer `i`, -1 is not measured.
+        labels: integers broadcastable to the cube (x, y, t); label `i` makes answer `i`, -1 is not measured. `None` is
+            every cell and step by itself, in the order x, y, t: as if they were numbered so, without the numbers.
         window, bound: of the cube; by default the published window, and the given bound carried over to the window.
         relative: how large the noise scales are relative to each other; equal by default.
         sequential: charge every label by itself, as if a household could be at its worst in all labels at once
@@ -291,8 +294,12 @@ class Kernel:
             answers, staircase = int(question.scales.size), question.staircase
             noise: NoiseKind = "staircase" if staircase else "laplace"
             self._records.append(Record(question.kind, answers, question.epsilon, scope.window, scope.bound, noise))
-            exact = question.exact(self._cube(scope.window, scope.bound))
-            return self._noise.add_staircase(exact, staircase) if staircase else self._noise.add(exact, question.scales)
+            exact = question.exact(self._slabs(scope.window, scope.bound))
+            if staircase:
+                return self._noise.add_staircase(exact, staircase)
+            for some in slabs_of(exact.shape):  # in place: of a large cube, the answers to `None` fill the memory
+                exact[some] = self._noise.add(exact[some], question.scales[some])
+            return exact
 
     def _answer_strategy(self, question: Question, factors: Factors) -> Answers:
         """Answer a strategy, and return from its integers to Wh."""
@@ -315,10 +322,25 @@ class Kernel:
             return self._bound
         return self._bound.over(self._window.steps, window.steps)
 
-    def _cube(self, window: Window, bound: Bound) -> NDArray[np.int64]:
-        if (window, bound) not in self._cubes:
-            self._cubes[window, bound] = self._source.bounded_cube(window, bound)
-        return self._cubes[window, bound]
+    def _slabs(self, window: Window, bound: Bound) -> Iterator[Slab]:
+        """Give out a cube in slabs, all of it in one if it is held. Which it is depends on its public shape alone."""
+        shape = (self._source.grid.nx, self._source.grid.ny, window.steps)
+        if is_held(math.prod(shape)):
+            yield slice(0, shape[0]), self._cube(window, bound, shape)
+            return
+        for rows in slabs_of(shape):
+            slab = self._source.bounded_cube(window, bound, rows)
+            yield rows, _checked(slab, (rows.stop - rows.start, *shape[1:]))
+
+    def _cube(self, window: Window, bound: Bound, shape: tuple[int, int, int]) -> Ints:
+        """Return a cube that is held from now on, with as many of those asked for last as there is room for."""
+        cube = self._cubes.pop((window, bound), None)
+        while self._cubes and not is_held(math.prod(shape) + sum(held.size for held in self._cubes.values())):
+            del self._cubes[next(iter(self._cubes))]
+        if cube is None:
+            cube = _checked(self._source.bounded_cube(window, bound), shape)
+        self._cubes[window, bound] = cube
+        return cube
 
     def _charge_weights(self, window: Window, bound: Bound, marks: Marks, weight: NDArray[np.float64]) -> None:
         """Add the weights of a measurement to its account, or refuse it and change nothing."""
@@ -362,6 +384,14 @@ class Kernel:
                 f"(spent {self.spent:.6g}, remaining {self.remaining:.6g}, over by {after - budget:.3g}); not made"
             )
             raise BudgetError(msg)
+
+
+def _checked(cube: Ints, shape: tuple[int, int, int]) -> Ints:
+    """Refuse what a source gave instead of the slab that was asked for: a household would count several times."""
+    if cube.shape != shape:
+        msg = f"a source gave values of shape {cube.shape} for a slab of {shape}, against the protocol `Source`"
+        raise UsageError(msg)
+    return cube
 
 
 def _worst(losses: Losses, fixed: float) -> float:

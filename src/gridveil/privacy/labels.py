@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import Any
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from gridveil.errors import UsageError
 from gridveil.privacy.account import Marks
+from gridveil.privacy.slabs import Slab
 
 Ints = NDArray[np.int64]
 
@@ -29,6 +33,14 @@ def as_labels(labels: ArrayLike, shape: tuple[int, int, int]) -> Marks:
     return marks
 
 
+def sum_slabs(slabs: Iterable[Slab], marks: Marks, count: int) -> Ints:
+    """Return the sum of the cube over each label 0 .. count-1: that of all its slabs, added up in exact integers."""
+    sums = np.zeros(count, dtype=np.int64)
+    for rows, slab in slabs:
+        sums += sum_by_label(slab, marks[rows] if len(marks) > 1 else marks, count)
+    return sums
+
+
 def sum_by_label(cube: Ints, marks: Marks, count: int) -> Ints:
     """Return the sum of the cube over each label 0 .. count-1, in exact integer arithmetic. O(cells x steps)."""
     along = tuple(axis for axis in range(3) if marks.shape[axis] == 1)
@@ -39,13 +51,17 @@ def sum_by_label(cube: Ints, marks: Marks, count: int) -> Ints:
     return sums[:count]
 
 
-def steps_per_label(marks: Marks, steps: int, count: int) -> Ints:
-    """Return how many steps of each pillar lie in each label, axes (x, y, label) with x and y perhaps of length 1."""
-    nx, ny, nt = marks.shape
-    pillar = np.arange(nx * ny).reshape(nx, ny, 1)
-    flat = np.where(marks >= 0, pillar * count + marks.astype(np.int64), nx * ny * count)
-    counts = np.bincount(flat.ravel(), minlength=nx * ny * count + 1)[:-1].reshape(nx, ny, count)
-    return np.asarray(counts * (steps // nt), dtype=np.int64)
+def most_steps(marks: Marks, steps: int, count: int) -> Ints:
+    """Return for each label how many steps it has in one pillar, in the pillar that has most of it.
+
+    >>> most_steps(np.array([[[0, 0, 1], [2, -1, 0]]]), 3, 3)
+    array([2, 1, 1])
+    """
+    most = np.zeros(count, dtype=np.int64)
+    for slab in marks:
+        _, label, length = _runs(slab)
+        np.maximum.at(most, label, length)
+    return np.asarray(most * (steps // marks.shape[-1]), dtype=np.int64)
 
 
 def crowding(marks: Marks, steps: int) -> tuple[int, int]:
@@ -54,12 +70,20 @@ def crowding(marks: Marks, steps: int) -> tuple[int, int]:
     >>> crowding(np.array([[[0, 0, 1], [2, -1, 0]]]), 3)
     (2, 2)
     """
-    count, most_labels, most_steps = int(marks.max()) + 1, 0, 0
-    for slab in marks:  # one at a time: sorting the whole cube would take a copy of it
-        pillar = np.broadcast_to(np.arange(len(slab))[:, None], slab.shape)[slab >= 0]
-        pairs = pillar * count + slab[slab >= 0].astype(np.int64)
-        found, counts = np.unique(pairs, return_counts=True)
-        if len(found):
-            most_labels = max(most_labels, int(np.bincount(found // count).max()))
-            most_steps = max(most_steps, int(counts.max()))
-    return most_labels, most_steps * (steps // marks.shape[-1])
+    most_labels = longest = 0
+    for slab in marks:
+        pillar, _, length = _runs(slab)
+        most_labels = max(most_labels, int(np.bincount(pillar).max(initial=0)))
+        longest = max(longest, int(length.max(initial=0)))
+    return most_labels, longest * (steps // marks.shape[-1])
+
+
+def _runs(slab: NDArray[Any]) -> tuple[Ints, Ints, Ints]:
+    """Return the pillar, label and number of steps of all that the pillars of one row of the map have steps in."""
+    ordered = np.sort(slab, axis=-1)  # of one row at a time: sorting all labels would take a copy of them
+    begins = np.ones(ordered.shape, dtype=bool)  # a pillar's first step begins a run
+    begins[:, 1:] = ordered[:, 1:] != ordered[:, :-1]
+    at = np.flatnonzero(begins)
+    label, length = ordered.ravel()[at].astype(np.int64), np.diff(at, append=ordered.size)
+    measured = label >= 0
+    return (at // ordered.shape[-1])[measured], label[measured], length[measured]

@@ -21,6 +21,8 @@ NoiseKind = Literal["laplace", "staircase"]
 class Measurement:
     """A noisy answer: one integer per label, with the scale of the discrete Laplace noise on each, Wh.
 
+    Of every cell and step by itself (`labels=None`): one integer for each in the order x, y, t, and `scales` is one
+    number that looks as long (a broadcast array, read-only; `scales[0]` is it).
     With staircase noise, `staircase` is its distribution, and `scales` that of Laplace noise of the same variance.
     """
 
@@ -56,7 +58,7 @@ class Sums(Protocol):
 
     def __call__(
         self,
-        labels: ArrayLike,
+        labels: ArrayLike | None,
         epsilon: float,
         *,
         window: Window | None = None,

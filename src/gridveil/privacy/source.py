@@ -27,8 +27,12 @@ class Source(Protocol):
     def window(self) -> Window:
         """All steps that were read: a training window may come before the published one."""
 
-    def bounded_cube(self, window: Window, bound: Bound) -> NDArray[np.int64]:
-        """Return the sums over households of their bounded contributions, axes (x, y, t), Wh."""
+    def bounded_cube(self, window: Window, bound: Bound, rows: slice | None = None) -> NDArray[np.int64]:
+        """Return the sums over households of their bounded contributions, axes (x, y, t), Wh.
+
+        rows: `slice(first, end)` of the x axis, for just that slab of the cube; `None` for all of it. Slabs are parts
+            of the same cube: a household is bounded by its whole window, and is in one slab only.
+        """
 
     def count_totals(self, window: Window, step_bound: int, edges: NDArray[np.int64]) -> NDArray[np.int64]:
         """Count the households whose total of capped steps is in `[edges[i], edges[i+1])`; the last bin is open.

@@ -10,8 +10,9 @@ from gridveil.privacy.account import Account, Marks
 from gridveil.privacy.bound import Bound
 from gridveil.privacy.checks import relative_scales
 from gridveil.privacy.labels import as_labels, sum_by_label
-from gridveil.privacy.questions.question import Question, Scope, unit_scale
+from gridveil.privacy.questions.question import Question, Scope, at_once, unit_scale
 from gridveil.privacy.questions.saturation import saturated
+from gridveil.privacy.slabs import check_held
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -25,6 +26,7 @@ def ask_deviations(scope: Scope, labels: ArrayLike, epsilon: float) -> tuple[Que
     sets the scale; in the latter case the charge is fixed. Answers are counted in units of one `n`th Wh, `n` the
     size of the label.
     """
+    check_held(scope.shape)
     marks = np.broadcast_to(as_labels(labels, scope.shape), scope.shape)
     sizes = sizes_of(marks, len(relative_scales(None, marks)))
     slopes = slopes_of(sizes)
@@ -38,7 +40,7 @@ def ask_deviations(scope: Scope, labels: ArrayLike, epsilon: float) -> tuple[Que
         "deviations",
         scope,
         epsilon,
-        lambda cube: deviations_by_label(cube, marks, sizes),
+        at_once(lambda cube: deviations_by_label(cube, marks, sizes)),
         np.maximum(sizes, 1) * scale,
         (marks, slopes / scale) if by_window <= by_step else None,
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from gridveil.cube import Window
 from gridveil.privacy.account import ROUNDING, Account, Marks
 from gridveil.privacy.bound import Bound
+from gridveil.privacy.slabs import Slab
 from gridveil.privacy.staircase import Staircase
 
 Floats = NDArray[np.float64]
@@ -33,6 +34,7 @@ class Scope:
 class Question:
     """Exact integer answers as a function of the cube, and the scale of the noise on each, in the same integers.
 
+    exact: from slabs that together are the cube, in a fresh array, which noise is added to in place.
     weights: what the account of the scope is charged: labels and the weight of each. Without, the charge is fixed:
         `epsilon` in every pillar.
     staircase: the noise on every answer, if it is not Laplace noise. It has the variance that the scales tell.
@@ -41,10 +43,20 @@ class Question:
     kind: Kind
     scope: Scope
     epsilon: float
-    exact: Callable[[Ints], Ints]
+    exact: Callable[[Iterable[Slab]], Ints]
     scales: Floats
     weights: tuple[Marks, Floats] | None
     staircase: Staircase | None = None
+
+
+def at_once(exact: Callable[[Ints], Ints]) -> Callable[[Iterable[Slab]], Ints]:
+    """Return a function of the whole cube as one of its slabs: a cube that is held is one slab."""
+
+    def of_slabs(slabs: Iterable[Slab]) -> Ints:
+        ((_, cube),) = slabs
+        return exact(cube)
+
+    return of_slabs
 
 
 def unit_scale(own: float, epsilon: float) -> float:

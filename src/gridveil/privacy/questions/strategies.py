@@ -9,8 +9,18 @@ from numpy.typing import ArrayLike
 
 from gridveil.errors import UsageError
 from gridveil.privacy.account import Marks
-from gridveil.privacy.questions.question import Floats, Kind, Question, Scope, as_weights, knapsack, unit_scale
+from gridveil.privacy.questions.question import (
+    Floats,
+    Kind,
+    Question,
+    Scope,
+    as_weights,
+    at_once,
+    knapsack,
+    unit_scale,
+)
 from gridveil.privacy.questions.strategy import Factors, apply_exactly, column_sums, factors_of, round_all, whole
+from gridveil.privacy.slabs import check_held
 from gridveil.privacy.transforms import Fourier, Haar
 
 
@@ -23,6 +33,7 @@ def ask_matrix(
     by at most the product of the rounded factors' absolute column sums there: divided by the scale, these are the
     weights in the account (see `Account`).
     """
+    check_held(scope.shape)
     matrices = factors_of(x, y, t, scope.shape)
     factors = round_all(matrices, knapsack(scope, column_sums(matrices)) / epsilon)
     columns = column_sums(whole(factors))
@@ -41,6 +52,7 @@ def ask_transform(
     if that is smaller. The scales make this cost `epsilon` in every pillar (a fixed charge). Only this room's
     transforms are taken: a proof cannot come from outside.
     """
+    check_held(scope.shape)
     if type(transform) not in {Fourier, Haar}:
         msg = f"{transform!r}: the kernel has proofs for Fourier and Haar only; use `matrix` for other transforms"
         raise UsageError(msg)
@@ -77,6 +89,5 @@ def _question(
 ) -> Question:
     lengths = zip(factors, scope.shape, strict=True)
     shape = tuple(length if factor is None else len(factor.rows) for factor, length in lengths)
-    return Question(
-        kind, scope, epsilon, lambda cube: apply_exactly(cube, factors), np.broadcast_to(scales, shape), weights
-    )
+    exact = at_once(lambda cube: apply_exactly(cube, factors))
+    return Question(kind, scope, epsilon, exact, np.broadcast_to(scales, shape), weights)

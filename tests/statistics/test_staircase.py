@@ -156,7 +156,7 @@ def test_neighbouring_answers_have_independent_noise(staircase: Staircase, lag: 
     assert alike(lag, draw(staircase, 40_000), staircase) > ALPHA
 
 
-@pytest.mark.parametrize("shared", ["_bits", "_geometric"])
+@pytest.mark.parametrize("shared", ["random_words", "_geometric"])
 @pytest.mark.parametrize("staircase", [Staircase(5, 2, 0.5), best_staircase(150_000, 1.0)])
 def test_noise_that_neighbours_share_is_noticed(
     staircase: Staircase, shared: str, monkeypatch: pytest.MonkeyPatch
@@ -171,8 +171,8 @@ def test_no_noise_is_used_again(monkeypatch: pytest.MonkeyPatch) -> None:
     staircase = Staircase(2**36, 2**35, 1.0)
     assert math.exp(float(staircase.log_mass(0))) < 7e-12
     assert len(np.unique(draw(staircase, 20_000))) >= 20_000 - 1
-    exact = noise_module._bits
-    monkeypatch.setattr(noise_module, "_bits", lambda count: pairs(exact(count)))
+    exact = noise_module.random_words
+    monkeypatch.setattr(noise_module, "random_words", lambda count: pairs(exact(count)))
     assert len(np.unique(draw.__wrapped__(staircase, 20_000))) < 20_000 - 1000, "bits that are shared must be noticed"
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 from fractions import Fraction
 from typing import Protocol
 
@@ -15,6 +14,7 @@ from opendp.metrics import l1_distance
 from opendp.mod import enable_features
 
 from gridveil.privacy.account import ROUNDING
+from gridveil.privacy.discrete_laplace import VECTORISED_FROM, add_discrete_laplace, random_words
 from gridveil.privacy.staircase import Staircase
 
 enable_features("contrib")  # OpenDP's word for "not yet vetted by a third party"; tests/statistics re-tests the sampler
@@ -25,6 +25,9 @@ Ints = NDArray[np.int64]
 # practice, and on the way to numbers that floats no longer hold with full precision.
 LARGEST_SCALE = 2.0**50
 SMALLEST_SCALE = 2.0**-50
+
+BLOCK = 2**21
+"""Answers of several scales are sorted by scale so many at a time: half a billion of them would not fit twice."""
 
 LARGEST_ANSWER = 2**62
 """Answers with staircase noise are cut off here."""
@@ -43,12 +46,16 @@ class Noise(Protocol):
 class ExactNoise:
     """Discrete Laplace and staircase noise on 64-bit integers, exact, from the operating system's randomness.
 
-    Guarantee of `add` (OpenDP's discrete Laplace): adding noise of scale `b` to an integer makes the log-probability
+    Guarantee of `add`: adding noise of scale `b` to an integer makes the log-probability
     of any answer move by at most `d / b` when the integer moves by `d`, and independent answers add up. The noise has
     `P(k) = (1 - q) / (1 + q) * q**|k|` with `q = exp(-1/b)` for integer `k`, so
     `|log P(y - x) - log P(y - x')| = ||y - x| - |y - x'|| / b <= |x - x'| / b`.
     No floating-point number takes part in drawing or adding it, `b` enters as the exact rational that its float
-    stands for, and there is no seed to set. OpenDP cuts sums off at the ends of int64: post-processing.
+    stands for, and there is no seed to set. Sums are cut off at the ends of int64: post-processing.
+    From `VECTORISED_FROM` answers of one scale on the noise is drawn by `add_discrete_laplace`, whose docstring has the
+    argument for this distribution, otherwise by OpenDP. Both follow Canonne, Kamath and Steinke (2020), both draw from
+    the operating system, and the same tests are run on both; which of them is used depends on public numbers alone.
+    (Of several scales in one call, answers are counted in blocks of `BLOCK`.)
 
     Guarantee of `add_staircase`: the log-probability of any answer moves by at most
     `epsilon * (1 + 2**-52) * ceil(d / delta)` when the integer moves by `d`, and independent answers add up.
@@ -74,12 +81,16 @@ class ExactNoise:
 
     def add(self, values: Ints, scales: NDArray[np.float64]) -> Ints:
         """Return each value with fresh Laplace noise of its own scale added."""
-        answers = np.empty_like(values)
-        distinct, which = np.unique(scales, return_inverse=True)
-        for i, scale in enumerate(distinct):
-            of_scale = which == i
-            answers[of_scale] = _measurement(float(scale))(values[of_scale].tolist())
-        return answers
+        true, of_each = values.reshape(-1), np.broadcast_to(scales, values.shape)
+        if values.size and of_each.min() == of_each.max():  # copies nothing: there may be half a billion
+            return _add_of_scale(true, float(of_each.flat[0])).reshape(values.shape)
+        answers = np.empty_like(true)
+        for start in range(0, len(true), BLOCK):
+            distinct, which = np.unique(of_each.flat[start : start + BLOCK], return_inverse=True)
+            for i, scale in enumerate(distinct):
+                of_scale = start + np.flatnonzero(which == i)
+                answers[of_scale] = _add_of_scale(true[of_scale], float(scale))
+        return answers.reshape(values.shape)
 
     def add_staircase(self, values: Ints, staircase: Staircase) -> Ints:
         """Return each value with fresh staircase noise added."""
@@ -92,6 +103,13 @@ class ExactNoise:
         noise[outer] = np.where(places & 1, -sizes, sizes)
         cut = np.clip(values, -LARGEST_ANSWER, LARGEST_ANSWER).astype(object)
         return np.asarray(np.clip(cut + noise, -LARGEST_ANSWER, LARGEST_ANSWER), dtype=np.int64)
+
+
+def _add_of_scale(values: Ints, scale: float) -> Ints:
+    """Return values with noise of one scale added. What draws it depends on public numbers alone."""
+    if len(values) >= VECTORISED_FROM and SMALLEST_SCALE <= scale <= LARGEST_SCALE:
+        return add_discrete_laplace(values, scale)
+    return np.array(_measurement(scale)(values.tolist()), dtype=np.int64)
 
 
 def _measurement(scale: float):  # type: ignore[no-untyped-def]  # noqa: ANN202  # OpenDP has no type information
@@ -112,7 +130,7 @@ def _uniform(below: int, count: int) -> Ints:
     multiple = 2**64 // below * below
     drawn = np.empty(0, dtype=np.uint64)
     while len(drawn) < count:
-        bits = _bits(count - len(drawn))
+        bits = random_words(count - len(drawn))
         drawn = np.concatenate([drawn, bits[bits <= np.uint64(multiple - 1)]])
     return (drawn % np.uint64(below)).astype(np.int64)
 
@@ -126,10 +144,5 @@ def _chance(odds: float) -> int:
 def _toss(chance: int, count: int) -> NDArray[np.bool_]:
     """Return coins that show true with exactly `chance / 2**128`."""
     high, low = (np.uint64(part) for part in divmod(chance, 2**64))
-    bits = _bits(2 * count).reshape(2, count)
+    bits = random_words(2 * count).reshape(2, count)
     return np.asarray((bits[0] < high) | ((bits[0] == high) & (bits[1] < low)))
-
-
-def _bits(count: int) -> NDArray[np.uint64]:
-    """Return 64 random bits each from the operating system."""
-    return np.frombuffer(os.urandom(8 * count), dtype=np.uint64)

@@ -9,6 +9,7 @@ import numpy as np
 from gridveil.estimate import Estimate, NoisyParts
 from gridveil.mechanisms.base import Progress, silent
 from gridveil.privacy.measure import Measure
+from gridveil.values import Scaled
 
 
 @dataclass(frozen=True)
@@ -19,7 +20,7 @@ class Identity:
         """Measure every cell and step by itself."""
         shape = (measure.grid.nx, measure.grid.ny, measure.window.steps)
         progress("measure every cell and step", 0.0)
-        measured = measure.sums(np.arange(np.prod(shape)).reshape(shape), measure.epsilon)
+        measured = measure.sums(None, measure.epsilon)
         progress("measure every cell and step", 1.0)
         scale = measured.scales[:1].reshape(1, 1, 1)
-        return Estimate(measured.values.reshape(shape).astype(np.float64), NoisyParts(None, scale, np.ones((1, 1, 1))))
+        return Estimate(Scaled(measured.values.reshape(shape)), NoisyParts(None, scale, np.ones((1, 1, 1))))

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import closing
 from typing import TYPE_CHECKING, Any, TypeVar
-from urllib.parse import quote
 
-from gridveil.errors import GridveilError, InputError, MissingExtraError, UsageError
+from gridveil.address import Address
+from gridveil.errors import GridveilError, InputError
 from gridveil.privacy.ledger.chain import Chain, Line
 from gridveil.privacy.ledger.entry import Entry
 from gridveil.privacy.ledger.stores.store import unknown_end
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 ABOUT = "gridveil ledger, version 1"
 PATIENCE = "60s"
 LOCK_NOT_AVAILABLE = "55P03"
-SECRETS = ("password", "sslpassword")
+WHAT = "a ledger in PostgreSQL"
 
 READING = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 # Each statement sees what was committed before it: those after the lock see all that was appended.
@@ -64,7 +64,7 @@ class PostgresStore:
     """
 
     def __init__(self, url: str, *, make: bool) -> None:
-        self._address = _parsed(url)
+        self._address = Address.of(url, WHAT)
         if make:
             self._make()
         self._check()
@@ -72,8 +72,7 @@ class PostgresStore:
     @property
     def where(self) -> str:
         """The server and database, without user and password."""
-        host, port = self._address.get("host", ""), self._address.get("port")
-        return f"postgresql://{host}{f':{port}' if port else ''}/{self._address.get('dbname', '')}"
+        return str(self._address)
 
     def chains(self) -> dict[str, Chain]:
         """Return all chains as they are at one moment."""
@@ -146,9 +145,9 @@ class PostgresStore:
         import psycopg
 
         try:
-            connection = psycopg.connect(**self._address, autocommit=True)
+            connection = psycopg.connect(**self._address.parts, autocommit=True)
         except psycopg.Error as error:
-            why = self._without_secrets(error)
+            why = self._address.without_secrets(error)
         else:
             with closing(connection):
                 try:
@@ -181,39 +180,8 @@ class PostgresStore:
         if error.sqlstate == LOCK_NOT_AVAILABLE:
             why = f"other processes kept the ledger for {PATIENCE}; try again"
         else:
-            why = f"the server refused ({self._without_secrets(error)})"
+            why = f"the server refused ({self._address.without_secrets(error)})"
         return GridveilError(f"{self.where}: {why}; nothing was debited")
-
-    def _without_secrets(self, error: psycopg.Error) -> str:
-        told = " ".join(str(error).split())
-        for name in SECRETS:
-            secret = self._address.get(name)
-            for written in {secret, quote(secret), quote(secret, safe="")} if secret else ():
-                told = told.replace(written, "***")
-        return told
-
-
-def _parsed(url: str) -> dict[str, Any]:
-    """Return the parts of the address; what does not parse is not repeated, it may hold a password."""
-    try:
-        import psycopg
-    except ImportError as error:
-        what = "a ledger in PostgreSQL"
-        raise MissingExtraError(what, "postgres") from error
-    try:
-        address = psycopg.conninfo.conninfo_to_dict(url)
-    except psycopg.Error:
-        address = {"host": "@"}
-    # An @ or / of a password that is not written as %40 or %2F puts the rest of it into host or database; and what
-    # looks like an address in the place of a database's name is one for PostgreSQL.
-    shown = [str(address.get(name, "")) for name in ("host", "port", "dbname")]
-    if any(sign in part for part in shown for sign in ("@", "=", "://")):
-        msg = (
-            "the ledger's address is not one of PostgreSQL; write postgresql://USER@HOST/DATABASE, and an @, / or % in "
-            "a password as %40, %2F or %25"
-        )
-        raise UsageError(msg)
-    return {"connect_timeout": 10, "application_name": "gridveil", "client_encoding": "utf8", **address}
 
 
 def _chains(connection: psycopg.Connection) -> dict[str, Chain]:

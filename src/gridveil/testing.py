@@ -77,6 +77,34 @@ class Nobody:
         return np.zeros(len(edges), dtype=np.int64)
 
 
+@dataclass(frozen=True)
+class InventedSource:
+    """A source of an invented cube of any size, made slab by slab when it is asked for.
+
+    asked: the rows of the cube that it was asked for, `None` for all of them.
+    """
+
+    grid: Grid
+    window: Window
+    asked: list[slice | None] = field(default_factory=list)
+
+    def bounded_cube(self, window: Window, bound: Bound, rows: slice | None = None) -> Ints:
+        """Return the cube, or some of its rows along x: a pattern, no two cells alike, within the bound."""
+        self.asked.append(rows)
+        x = np.arange(self.grid.nx)[rows or slice(None)]
+        cells = 7919 * (x[:, None] * self.grid.ny + np.arange(self.grid.ny))
+        values = cells[:, :, None] + 104_729 * np.arange(window.steps)
+        values %= min(bound.step, bound.window // window.steps) + 1
+        return values
+
+    def count_totals(self, window: Window, step_bound: int, edges: Ints) -> Ints:
+        """Return one household for each cell, in the first bin."""
+        del window, step_bound
+        counts = np.zeros(len(edges), dtype=np.int64)
+        counts[0] = self.grid.cells
+        return counts
+
+
 class SeededLaplace:
     """Repeatable noise, Laplace or staircase, from a public seed: protects nothing."""
 

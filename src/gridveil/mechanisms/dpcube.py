@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -38,7 +37,7 @@ class DpCube:
         shape = shape_of(measure)
         epsilon_cells = self.cells_share * measure.epsilon
         progress("measure every cell and step", 0.0)
-        cells = measure.sums(np.arange(math.prod(shape)).reshape(shape), epsilon_cells)
+        cells = measure.sums(None, epsilon_cells)
         prefix = prefix_sums(cells.values.reshape(shape))
         progress("measure every cell and step", 1.0)
         boxes = partition(prefix, shape, float(cells.scales[0]))

@@ -17,7 +17,7 @@ from gridveil.ingest import rules
 from gridveil.ingest.source import IngestedSource
 
 Guard = Callable[[dict[str, Any]], Callable[[], None]]
-CAP, OVER = "ibis.least(rows.wh, step_bound)", "rows.total > bound.window"
+CAP, OVER = "ibis.least(rows.wh, step_bound)", "of.total > bound.window"
 
 
 @pytest.fixture(scope="module")
@@ -31,7 +31,7 @@ def guard(tmp_path_factory: pytest.TempPathFactory) -> Guard:
 
 def test_an_unbounded_household(guard: Guard) -> None:
     no_cap = mistake(IngestedSource, "_capped", CAP, "rows.wh")
-    no_window = mistake(IngestedSource, "bounded_cube", OVER, "rows.total > 10**18")
+    no_window = mistake(IngestedSource, "bounded_cube", OVER, "of.total > 10**18")
     check_objects(guard(neighbours.IN_ONE_STEP), no_cap)
     check_objects(guard(neighbours.MONSTROUS), no_window)
 
@@ -52,7 +52,7 @@ def test_a_clip_taken_from_the_data(guard: Guard) -> None:
 
 def test_quiet_cells_dropped(guard: Guard) -> None:
     """Cells of little use are left out: a household that moves in brings the others' use back."""
-    quiet = mistake(IngestedSource, "bounded_cube", "agg(wh=wh.sum())", "having(wh.sum() > 1500).agg(wh=wh.sum())")
+    quiet = mistake(IngestedSource, "bounded_cube", ".agg(wh=wh.sum()", ".having(wh.sum() > 1500).agg(wh=wh.sum()")
     check_objects(guard(neighbours.MONSTROUS), quiet)
 
 

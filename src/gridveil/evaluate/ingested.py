@@ -15,7 +15,9 @@ from gridveil.evaluate.dataset import Dataset, Placed
 from gridveil.evaluate.placements import place_dataset
 from gridveil.evaluate.points import read_points
 from gridveil.ingest.columns import identifier
-from gridveil.ingest.ingest import connect, ingest
+from gridveil.ingest.engines.duckdb_engine import DuckDBEngine
+from gridveil.ingest.engines.settings import EngineSettings
+from gridveil.ingest.ingest import ingest
 from gridveil.ingest.report import Report
 from gridveil.ingest.schema import HouseholdsTable, ReadingsTable
 from gridveil.ingest.tables import open_table, reading, require_columns
@@ -83,11 +85,11 @@ def _nowhere(spec: Spec, grid: Grid, folder: Path) -> HouseholdsTable:
     if table is None:
         msg = "needed above"
         raise AssertionError(msg)
-    con = connect()
+    engine = DuckDBEngine(EngineSettings())
     with reading(table.path):
-        rows = open_table(con, "named", table)
+        rows = open_table(engine.con, "named", table)
         require_columns(rows, table.path, {"household": table.household})
-        names = rows.select(household=identifier(rows[table.household], table.path)).distinct()
+        names = rows.select(household=identifier(engine, rows[table.household], table.path)).distinct()
         names = names.filter(names.household.notnull())
         names.mutate(x=grid.x0, y=grid.y0).to_parquet(folder / "households.parquet")
     return HouseholdsTable(str(folder / "households.parquet"), x="x", y="y")

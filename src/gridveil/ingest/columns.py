@@ -15,6 +15,8 @@ from gridveil.ingest.clock import Clock
 if TYPE_CHECKING:
     import ibis.expr.types as ir
 
+    from gridveil.ingest.engines.engine import Engine
+
 NUMBER = r"^ *[+-]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][+-]?[0-9]+)? *$"
 OFFSET = r"(Z|z|[+-][01][0-9](:?[0-5][0-9])?)"
 TIMESTAMP = rf"^ *[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}([T ][0-9]{{2}}:[0-9]{{2}}(:[0-9]{{2}}([.][0-9]+)?)?{OFFSET}?)? *$"
@@ -30,10 +32,10 @@ def _matching(text: ir.StringColumn, pattern: str) -> ir.StringColumn:
     return text.re_search(pattern).ifelse(text, None)
 
 
-def identifier(column: ir.Column, path: str) -> ir.StringColumn:
+def identifier(engine: Engine, column: ir.Column, path: str) -> ir.StringColumn:
     """Return household ids as text; an empty one is null."""
     if column.type().is_string():
-        return column.nullif("")
+        return engine.plain_text(column).nullif("")
     if column.type().is_integer() or column.type().is_uuid():
         return column.cast("string")
     raise _wrong_type(path, column, "text or whole numbers")
@@ -46,38 +48,26 @@ def written(column: ir.Column) -> ir.StringColumn:
     return column.nullif("") if column.type().is_string() else ibis.null("string")
 
 
-def number(column: ir.Column, path: str) -> ir.FloatingColumn:
+def number(engine: Engine, column: ir.Column, path: str) -> ir.FloatingColumn:
     """Return numbers in double precision: the same on every engine. Not finite or unreadable: null."""
     if column.type().is_string():
-        value = _matching(column, NUMBER).try_cast("float64")
+        value = engine.double_of_text(_matching(column, NUMBER))
     elif column.type().is_numeric() and not column.type().is_boolean():
-        value = column.cast("float64")
+        value = engine.double(column)
     else:
         raise _wrong_type(path, column, "a number")
     return (value.isnan() | value.isinf()).ifelse(None, value)
 
 
-def seconds(column: ir.Column, path: str, window: Window, zone: str) -> ir.IntegerColumn:
+def seconds(engine: Engine, column: ir.Column, path: str, window: Window, zone: str) -> ir.IntegerColumn:
     """Return whole seconds of UTC since the window's start, rounded down; unreadable: null."""
-    clock = Clock.of(zone, window)
+    clock, origin = Clock.of(zone, window), window.start.astimezone(UTC)
     if column.type().is_string():
         text = _matching(column, TIMESTAMP)
-        instant = _since(text.try_cast("timestamp('UTC')").try_cast("timestamp"), window)
-        local = clock.to_utc(_since(text.try_cast("timestamp"), window))
+        instant = engine.seconds(engine.moment_of_text(text, zoned=True), origin)
+        local = clock.to_utc(engine.seconds(engine.moment_of_text(text, zoned=False), origin))
         return text.re_search(rf":[0-9.]+{OFFSET} *$").ifelse(instant, local)
-    if column.type().is_date():
-        return clock.to_utc(_since(column.try_cast("timestamp"), window))
-    if column.type().is_unknown() and str(column.type().raw_type) == "TIMESTAMPTZ_NS":
-        column = column.try_cast("timestamp('UTC')")
-    if not column.type().is_timestamp():
+    if not (column.type().is_timestamp() or column.type().is_date()):
         raise _wrong_type(path, column, "a timestamp, a date, or text such as 2013-02-04 00:30:00")
-    if column.type().timezone is not None:
-        return _since(column.try_cast("timestamp"), window)
-    return clock.to_utc(_since(column.try_cast("timestamp"), window))
-
-
-def _since(moment: ir.TimestampColumn, window: Window) -> ir.IntegerColumn:
-    import ibis
-
-    origin = window.start.astimezone(UTC).replace(tzinfo=None)
-    return moment.delta(ibis.timestamp(origin.isoformat(sep=" ")), unit="second")
+    since = engine.seconds(column, origin)
+    return since if column.type().is_timestamp() and column.type().timezone is not None else clock.to_utc(since)

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from gridveil.cube import Grid, Window
+from gridveil.ingest.engines.engine import Engine
 from gridveil.ingest.rules import LARGEST_READING, READING_FAULTS, Places, row_faults
 
 if TYPE_CHECKING:
     import ibis
-    import ibis.expr.types as ir
 
 
 NOTHING_COUNTED = (
@@ -68,12 +68,12 @@ class Report:
         return [f"{fault.what.capitalize()}: {fault.hint}" for fault in self.faults if fault.hint]
 
 
-def answer(number: ir.Scalar) -> Any:  # noqa: ANN401  # whatever the engine's type is in Python
-    """Compute a single value."""
-    return number.to_pyarrow().as_py()
+def answers(engine: Engine, table: ibis.Table) -> list[dict[str, Any]]:
+    """Compute a few sums or counts."""
+    return [row for batch in engine.batches(table) for row in batch.to_pylist()]
 
 
-def reading_faults(rows: ibis.Table, places: Places, window: Window) -> list[Fault]:
+def reading_faults(engine: Engine, rows: ibis.Table, places: Places, window: Window) -> list[Fault]:
     """Count the rows of readings with a fault, each under the first rule that applies."""
     import ibis
 
@@ -91,7 +91,7 @@ def reading_faults(rows: ibis.Table, places: Places, window: Window) -> list[Fau
         text=judged.text.argmin(judged.household, where=judged.text.notnull()),
     )
     texts = (*READING_FAULTS, "energy above 1 GWh, counted as 1 GWh")
-    found = counts.order_by("fault").to_pyarrow().to_pylist()
+    found = answers(engine, counts.order_by("fault"))
     return [
         Fault("readings", texts[row["fault"]], row["rows"], row["example"], _readable(row["fault"], row["text"]))
         for row in found
@@ -111,13 +111,14 @@ def _shown(text: str) -> str:
     return ascii(text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]}...")
 
 
-def duplicate_faults(resolved: ibis.Table) -> list[Fault]:
+def duplicate_faults(engine: Engine, resolved: ibis.Table) -> list[Fault]:
     """Count the readings that were left out because the household has another one at the same second."""
-    duplicates = answer(resolved.duplicates.sum())
+    [found] = answers(engine, resolved.agg(duplicates=resolved.duplicates.sum().cast("int64")))
+    duplicates = found["duplicates"]
     return [Fault("readings", "duplicate: same household and second", duplicates, None)] if duplicates else []
 
 
-def household_faults(places: Places, grid: Grid) -> list[Fault]:
+def household_faults(engine: Engine, places: Places, grid: Grid) -> list[Fault]:
     """Count what is wrong with the table of households."""
     rows, seen = places.rows, places.seen
     no_place = rows.household.notnull() & (rows.x.isnull() | rows.y.isnull())
@@ -136,7 +137,7 @@ def household_faults(places: Places, grid: Grid) -> list[Fault]:
         repeats=(seen.usable - 1).sum(where=twice),
         repeated=seen.household.min(where=twice),
     )
-    a, b = of_rows.to_pyarrow().to_pylist()[0], of_seen.to_pyarrow().to_pylist()[0]
+    [a], [b] = answers(engine, of_rows), answers(engine, of_seen)
     faults = (
         Fault("households", "household missing, or line unreadable", a["nameless"] or 0, None),
         Fault("households", "coordinate missing, unreadable or not finite", a["placeless"] or 0, a["example"]),

@@ -25,7 +25,8 @@ from gridveil.ingest.tables import require_columns
 
 if TYPE_CHECKING:
     import ibis
-    from ibis.backends.duckdb import Backend
+
+    from gridveil.ingest.engines.engine import Engine
 
 LARGEST_READING = 10**9
 """Wh; fits int32, and keeps sums of anything a meter can send inside int64."""
@@ -49,12 +50,12 @@ class Places:
     seen: ibis.Table
     located: ibis.Table
 
-    def materialised(self, con: Backend) -> Places:
+    def materialised(self, engine: Engine) -> Places:
         """Return the same with its tables computed once."""
-        return Places(self.rows, con.create_table("seen", self.seen), con.create_table("located", self.located))
+        return Places(self.rows, engine.keep("seen", self.seen), engine.keep("located", self.located))
 
 
-def places(table: ibis.Table, schema: HouseholdsTable, grid: Grid) -> Places:
+def places(engine: Engine, table: ibis.Table, schema: HouseholdsTable, grid: Grid) -> Places:
     """Return the cell of every household, `x * ny + y`."""
     import ibis
 
@@ -65,9 +66,9 @@ def places(table: ibis.Table, schema: HouseholdsTable, grid: Grid) -> Places:
     x, y = coordinates(table, schema)
     require_columns(table, schema.path, {"household": schema.household, "x": x, "y": y})
     rows = table.select(
-        household=identifier(table[schema.household], schema.path),
-        x=number(table[x], schema.path),
-        y=number(table[y], schema.path),
+        household=identifier(engine, table[schema.household], schema.path),
+        x=number(engine, table[x], schema.path),
+        y=number(engine, table[y], schema.path),
     )
     named = rows.filter(rows.household.notnull())
     usable = named.x.notnull() & named.y.notnull()
@@ -108,7 +109,7 @@ def coordinates(table: ibis.Table, schema: HouseholdsTable) -> tuple[str, str]:
     return found[0]
 
 
-def readings(table: ibis.Table, schema: ReadingsTable, window: Window) -> ibis.Table:
+def readings(engine: Engine, table: ibis.Table, schema: ReadingsTable, window: Window) -> ibis.Table:
     """Return household, second and (unrounded) Wh of every row; what is unreadable is null.
 
     `time_text` and `energy_text` are what was written there, to show the operator; null where it is not text.
@@ -116,10 +117,11 @@ def readings(table: ibis.Table, schema: ReadingsTable, window: Window) -> ibis.T
     names = {"household": schema.household, "timestamp": schema.timestamp, "energy": schema.energy}
     require_columns(table, schema.path, names)
     return table.select(
-        household=identifier(table[schema.household], schema.path),
+        household=identifier(engine, table[schema.household], schema.path),
         # An interval's end belongs to the step that it closes.
-        second=seconds(table[schema.timestamp], schema.path, window, schema.timezone) - int(schema.timestamps == "end"),
-        wh=number(table[schema.energy], schema.path) * _wh_per_unit(schema),
+        second=seconds(engine, table[schema.timestamp], schema.path, window, schema.timezone)
+        - int(schema.timestamps == "end"),
+        wh=number(engine, table[schema.energy], schema.path) * _wh_per_unit(schema),
         time_text=written(table[schema.timestamp]),
         energy_text=written(table[schema.energy]),
     )

@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 
 from gridveil.cube import Grid, Window
 from gridveil.errors import UsageError
+from gridveil.ingest.engines.engine import Engine
+from gridveil.ingest.report import answers
 from gridveil.ingest.rules import length
 from gridveil.privacy.bound import Bound
 
@@ -22,7 +24,7 @@ SLOTS = 48
 """A step is looked at in this many slots: readings in different slots cannot be duplicates of each other."""
 
 
-def contributions(accepted: ibis.Table, window: Window) -> ibis.Table:
+def contributions(engine: Engine, accepted: ibis.Table, window: Window) -> ibis.Table:
     """Sum accepted readings to one row per household and step; `doubtful` where duplicates may hide among them.
 
     In one pass: each reading sets the bit of its slot, and there are as many bits as readings just when no two share a
@@ -30,13 +32,10 @@ def contributions(accepted: ibis.Table, window: Window) -> ibis.Table:
     """
     import ibis
 
-    @ibis.udf.scalar.builtin(signature=(("int64",), "int64"))  # type: ignore[untyped-decorator]  # ibis has no types
-    def bit_count(bits: object) -> object: ...  # the engine's own function
-
     slot = -(-length(window) // SLOTS)  # seconds, rounded up
     bits = (ibis.literal(1, "int64") << (accepted.second % length(window) // slot)).bit_or()
     return accepted.group_by("number", "cell", "step").agg(
-        wh=accepted.wh.sum(), readings=accepted.count(), doubtful=bit_count(bits) != accepted.count()
+        wh=accepted.wh.sum(), readings=accepted.count(), doubtful=engine.bit_count(bits) != accepted.count()
     )
 
 
@@ -51,12 +50,13 @@ def resolved(accepted: ibis.Table, doubtful: ibis.Table) -> ibis.Table:
 class IngestedSource:
     """Contributions as a table: `number` of the household, `cell`, `step`, `wh`. Implements `privacy.source.Source`."""
 
+    engine: Engine
     grid: Grid
     window: Window
     table: ibis.Table
 
-    def bounded_cube(self, window: Window, bound: Bound) -> Ints:
-        """Return the sums of bounded contributions per cell and step.
+    def bounded_cube(self, window: Window, bound: Bound, rows: slice | None = None) -> Ints:
+        """Return the sums of bounded contributions per cell and step, of all cells or of those with `x` in `rows`.
 
         Cap each step, then scale a household whose total is still above the window bound down to it, rounding down.
         The division is one of doubles, but exact: the dividend `a` is an integer below 2**53 (see `Bound`), so that a
@@ -64,12 +64,16 @@ class IngestedSource:
         """
         capped = self._capped(window, bound.step)
         totals = capped.group_by("number").agg(total=capped.wh.sum())
-        rows = capped.join(totals, "number")
-        wh = (rows.total > bound.window).ifelse((rows.wh * bound.window) // rows.total, rows.wh)
-        sums = rows.group_by("cell", "step").agg(wh=wh.sum()).to_pyarrow()
-        cube = np.zeros((self.grid.cells, window.steps), dtype=np.int64)
-        cube[sums["cell"].to_numpy(), sums["step"].to_numpy() - self._first(window)] = sums["wh"].to_numpy()
-        return cube.reshape(self.grid.nx, self.grid.ny, window.steps)
+        first, last, _ = (rows or slice(None)).indices(self.grid.nx)
+        inside = capped.filter(capped.cell >= first * self.grid.ny, capped.cell < last * self.grid.ny)
+        of = inside.join(totals, "number")
+        wh = (of.total > bound.window).ifelse((of.wh * bound.window) // of.total, of.wh)
+        sums = of.group_by("cell", "step").agg(wh=wh.sum().cast("int64"))
+        cube = np.zeros(((last - first) * self.grid.ny, window.steps), dtype=np.int64)
+        for batch in self.engine.batches(sums):
+            cell, step, total = (batch[name].to_numpy() for name in ("cell", "step", "wh"))
+            cube[cell - first * self.grid.ny, step - self._first(window)] = total
+        return cube.reshape(last - first, self.grid.ny, window.steps)
 
     def count_totals(self, window: Window, step_bound: int, edges: Ints) -> Ints:
         """Return how many households have their capped window total in each bin.
@@ -78,9 +82,11 @@ class IngestedSource:
         leaves one bin and enters no other, which a ledger of windows relies on.
         """
         capped = self._capped(window, step_bound)
-        totals = capped.group_by("number").agg(total=capped.wh.sum()).to_pyarrow()["total"].to_numpy()
-        bins = np.searchsorted(edges, totals, side="right") - 1
-        return np.bincount(bins[bins >= 0], minlength=len(edges)).astype(np.int64)
+        totals = capped.group_by("number").agg(total=capped.wh.sum())
+        reached = {f"edge_{index}": (totals.total >= edge).sum() for index, edge in enumerate(edges.tolist())}
+        [counts] = answers(self.engine, totals.agg(**reached))
+        at_least = np.array([counts[name] or 0 for name in reached], dtype=np.int64)
+        return -np.diff(at_least, append=0)
 
     def _first(self, window: Window) -> int:
         offset = window.start - self.window.start

@@ -12,10 +12,12 @@ from typing import TYPE_CHECKING
 import duckdb
 import pyarrow as pa
 
+from gridveil.cube import Window
 from gridveil.errors import InputError
 from gridveil.ingest.columns import NUMBER, TIMESTAMP
 from gridveil.ingest.csv_table import open_csv
 from gridveil.ingest.parquet_table import open_parquet
+from gridveil.ingest.partitions import files_of_window, has_fields
 from gridveil.ingest.schema import HouseholdsTable, ReadingsTable
 
 if TYPE_CHECKING:
@@ -44,13 +46,15 @@ def reading(path: str) -> Iterator[None]:
         raise
 
 
-def open_table(con: Backend, name: str, at: ReadingsTable | HouseholdsTable) -> ibis.Table:
+def open_table(
+    con: Backend, name: str, at: ReadingsTable | HouseholdsTable, window: Window | None = None
+) -> ibis.Table:
     """Return the publisher's table, without reading its rows. `name` is what the engine calls it."""
     with reading(at.path):
-        files = files_of(at.path)
+        files = files_of(at, window)
         kinds = {_kind(file) for file in files}
         if kinds == {"parquet"}:
-            return open_parquet(con, name, files)
+            return _known_types(open_parquet(con, name, files))
         if kinds == {"csv"}:
             return open_csv(con, name, files, at.delimiter)
         if kinds == {"duckdb"}:
@@ -63,9 +67,13 @@ def _kind(file: str) -> str | None:
     return next((kind for kind, endings in ENDINGS.items() if file.lower().endswith(endings)), None)
 
 
-def files_of(path: str) -> list[str]:
-    """Return the files of a path or pattern."""
-    files = [path] if Path(path).exists() else sorted(glob.glob(path, recursive=True))  # noqa: PTH207  # absolute ones
+def files_of(at: ReadingsTable | HouseholdsTable, window: Window | None = None) -> list[str]:
+    """Return the files of a path or pattern; where a path of readings has fields for the day, those of the window."""
+    path = at.path
+    if window is not None and isinstance(at, ReadingsTable) and has_fields(path):
+        files = files_of_window(path, window, at.timezone)
+    else:
+        files = [path] if Path(path).exists() else sorted(glob.glob(path, recursive=True))  # noqa: PTH207  # absolute ones
     if not files:
         msg = f"{path}: there is no such file"
         raise InputError(msg)
@@ -95,7 +103,14 @@ def _open_database(con: Backend, name: str, files: list[str], table: str | None)
     if table not in tables:
         msg = f"{path}: which table? It has {', '.join(tables) or 'none'}; name one in the spec or as {path}::TABLE"
         raise InputError(msg)
-    return _plain_text(con.table(table, database=(database, "main")))
+    return _plain_text(_known_types(con.table(table, database=(database, "main"))))
+
+
+def _known_types(table: ibis.Table) -> ibis.Table:
+    """Make microseconds of nanoseconds with a zone, a type that ibis does not know."""
+    unknown = [column for column, kind in table.schema().items() if kind.is_unknown()]
+    moments = [column for column in unknown if str(table[column].type().raw_type) == "TIMESTAMPTZ_NS"]
+    return table.mutate(**{column: table[column].try_cast("timestamp('UTC')") for column in moments})
 
 
 def _plain_text(table: ibis.Table) -> ibis.Table:

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Protocol, runtime_checkable
 
 from gridveil.estimate import Estimate
 from gridveil.privacy.measure import Measure
+from gridveil.progress import Progress, silent
 
-Progress = Callable[[str, float], None]
-"""Called with the name of a stage and the fraction of it that is done."""
-
-
-def silent(_stage: str, _done: float) -> None:
-    """Report progress to nobody."""
+__all__ = ["Mechanism", "Progress", "silent"]
 
 
 @runtime_checkable

@@ -10,6 +10,7 @@ from zoneinfo import ZoneInfo
 
 import numpy as np
 
+from gridveil.cube import Window
 from gridveil.estimate import Floats
 from gridveil.mechanisms.mosaic.public_shape import HOURS, KINDS, SATURDAY
 from gridveil.release.catalogue import Listed
@@ -43,31 +44,39 @@ class LearnedShape:
 def learn_shape(series: Path, releases: Sequence[Listed], before: datetime, zone: str) -> LearnedShape | None:
     """Return the average day of the latest releases that ended by `before`, by the clock of `zone`.
 
-    None where there are none, or where they tell of no consumption. An hour of which they have no step (no weekend was
-    published yet, say) is taken from the other kind of day, or is as the average.
+    None where there are none, or where they tell of no consumption.
     """
     earlier = [listed for listed in releases if listed.end <= before]
     latest = [listed for listed in earlier if listed.end > before - BACK] or earlier[-1:]
-    energy, time = np.zeros((len(KINDS), HOURS)), np.zeros((len(KINDS), HOURS))
-    for listed in latest:
-        _add(open_release(series / listed.path), ZoneInfo(zone), energy, time)
+    hourly = average_day([_totals(open_release(series / listed.path)) for listed in latest], zone)
+    return None if hourly is None else LearnedShape(hourly, tuple(listed.path for listed in latest))
+
+
+def average_day(releases: Sequence[tuple[Window, Floats]], zone: str) -> tuple[float, ...] | None:
+    """Return the consumption of each hour of the day from that of windows' steps, relative to the average.
+
+    An hour of which there is no step (no weekend was published yet, say) is taken from the other kind of day, or is as
+    the average.
+    """
+    clock, energy, time = ZoneInfo(zone), np.zeros((len(KINDS), HOURS)), np.zeros((len(KINDS), HOURS))
+    for window, totals in releases:
+        pieces = max(1, window.step // PIECE)
+        for start, total in zip(window.times(), totals, strict=True):
+            for piece in range(pieces):
+                middle = (start + (piece + 0.5) * window.step / pieces).astimezone(clock)
+                hour = int(middle.weekday() >= SATURDAY), middle.hour
+                energy[hour] += total / pieces
+                time[hour] += window.step / timedelta(hours=1) / pieces
     average = energy.sum() / max(time.sum(), 1.0)
     if not average > 0:
         return None
     hourly = np.divide(energy, time, out=np.full_like(energy, np.nan), where=time > 0)
     hourly = np.where(np.isnan(hourly), hourly[::-1], hourly)
     hourly = np.maximum(np.where(np.isnan(hourly), average, hourly) / average, LEAST)
-    return LearnedShape(tuple(np.round(hourly, 4).ravel().tolist()), tuple(listed.path for listed in latest))
+    return tuple(np.round(hourly, 4).ravel().tolist())
 
 
-def _add(release: Release, clock: ZoneInfo, energy: Floats, time: Floats) -> None:
-    """Add a release's consumption, of all cells together, to that of the hours its steps lie in, piece by piece."""
-    window = release.window
-    boxes = [[0, release.grid.nx, 0, release.grid.ny, step, step + 1] for step in range(window.steps)]
-    pieces = max(1, window.step // PIECE)
-    for start, total in zip(window.times(), release.values_of(boxes), strict=True):
-        for piece in range(pieces):
-            middle = (start + (piece + 0.5) * window.step / pieces).astimezone(clock)
-            hour = int(middle.weekday() >= SATURDAY), middle.hour
-            energy[hour] += total / pieces
-            time[hour] += window.step / timedelta(hours=1) / pieces
+def _totals(release: Release) -> tuple[Window, Floats]:
+    """Return a release's window, and the consumption of all cells together in each of its steps."""
+    steps = range(release.window.steps)
+    return release.window, release.values_of([[0, release.grid.nx, 0, release.grid.ny, t, t + 1] for t in steps])

@@ -9,6 +9,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from gridveil.cube import Window
 from gridveil.errors import UsageError
 from gridveil.folder import new_file
 from gridveil.ingest.report import Report
@@ -36,12 +37,11 @@ def check_record(record: Path, out: Path) -> None:
         raise UsageError(msg)
 
 
-def inputs(*tables: ReadingsTable | HouseholdsTable) -> list[dict[str, Any]]:
-    """Return the files of tables with their digests, to be taken before they are read."""
+def inputs(readings: ReadingsTable, households: HouseholdsTable, window: Window) -> list[dict[str, Any]]:
+    """Return the files that a window is read from with their digests, to be taken before they are read."""
     return [
         {"path": str(Path(file).absolute()), "sha256": _digest(file)}
-        for table in tables
-        for file in files_of(table.path)
+        for file in (*files_of(readings, window), *files_of(households))
     ]
 
 

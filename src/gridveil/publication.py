@@ -69,6 +69,7 @@ def run(
     record: a new file for the operator alone, with exact digests and counts of what was read.
     noise, today: for tests. Other noise marks the release as not private, and needs no ledger: none would debit it.
     """
+    spec.check_alone()
     spec.need(*HOW_TO_CHOOSE)
     plan, bound, budget, out = Plan.of(spec), spec.to_bound(), allowed_budget(spec), Path(spec.out or "")
     plan.check_openable()
@@ -83,7 +84,7 @@ def run(
     if plan.in_degrees_of_nothing():
         raise UsageError(NO_CRS)
     progress("read the tables", 0.0)
-    files = [] if record is None else inputs(*spec.tables())
+    files = [] if record is None else inputs(*spec.tables(), plan.reading_window)
     source, report = plan.ingest()
     progress("read the tables", 1.0)
     kernel = Kernel(

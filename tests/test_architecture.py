@@ -24,7 +24,7 @@ MAY_IMPORT = {
     "privacy": {"errors", "address", "cube", "folder"},
     "ingest": {"errors", "address", "cube", "folder", "privacy", "progress"},
     "mechanisms": {"errors", "cube", "estimate", "privacy", "progress", "regular", "values"},
-    "release": {"errors", "cube", "estimate", "folder", "privacy", "regular"},
+    "release": {"errors", "cube", "estimate", "folder", "privacy", "progress", "regular"},
     "spec": {"errors", "cube", "ingest", "privacy", "regular"},
     "debit": {"errors", "cube", "privacy", "release"},
     "operator_record": {"errors", "cube", "folder", "ingest"},

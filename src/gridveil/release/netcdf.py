@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import h5netcdf
+import h5py
 import numpy as np
 from numpy.typing import NDArray
 
 from gridveil.cube import Grid, Window
 from gridveil.errors import UsageError
 from gridveil.estimate import Estimate, Floats, LinearNoise, NoisyParts, Posterior, Replicates
+from gridveil.progress import Progress, silent
 from gridveil.release import cf, wording
 from gridveil.release.error_bars.error_model import WH_PER_KWH, ErrorModel, Parts, Shape, Spread
 from gridveil.release.error_bars.linear_noise import Factors
@@ -21,6 +25,7 @@ from gridveil.release.error_bars.posterior import Draws
 from gridveil.release.files import FORMAT, GROUP, Stored
 from gridveil.release.hdf5_file import Hdf5File
 from gridveil.release.label import Label
+from gridveil.release.packed import COMPRESSED, packed, write_packed
 from gridveil.release.prefix import HELD_BYTES, prefix_sums
 
 Model = Parts | Spread | Factors | Draws
@@ -32,57 +37,81 @@ CHUNK = (8, 64, 64)  # a map of 256 x 256 cells reads sixteen of these for a ste
 PREFIX_CHUNK = (8, 32, 32)  # a query reads eight of these, 64 KB each
 MODEL_CHUNKS = {1: (2**14,), 2: (64, 256), 3: (24, 64, 64)}
 PLAIN_DRAWS = 2**22  # numbers; from here on unpacking would be most of the time that opening takes
-SLAB_CELLS = 2**23
-COMPRESSED = {"compression": "gzip", "compression_opts": 4, "shuffle": True}
+SLAB_CELLS = 2**22  # in memory at a time: about 32 MB, and a few times that while they are added up
+MOST_THREADS = 4
+STAGE = "write the release"
 
 
-def write_netcdf(path: Path, *, grid: Grid, window: Window, estimate: Estimate, label: Label) -> None:
-    """Write an estimate as CF NetCDF-4. The same arguments give the same bytes."""
+def write_netcdf(
+    path: Path, *, grid: Grid, window: Window, estimate: Estimate, label: Label, progress: Progress = silent
+) -> bool:
+    """Write an estimate as CF NetCDF-4, and return whether any value is negative.
+
+    The same arguments give the same bytes.
+    """
     if estimate.cube.shape != (grid.nx, grid.ny, window.steps):
         cube = (grid.nx, grid.ny, window.steps)
         msg = f"an estimate of shape {estimate.cube.shape} does not fit a cube of {cube} (x, y, t)"
         raise UsageError(msg)
-    write_slabs(
+    return write_slabs(
         path,
         grid=grid,
         window=window,
         values=estimate.cube.steps,
         errors=estimate.errors,
         label=label,
+        progress=progress,
     )
 
 
 def write_slabs(
-    path: Path, *, grid: Grid, window: Window, values: Callable[[slice], Floats], errors: Errors, label: Label
-) -> None:
-    """Write a cube that need not fit into memory: `values` gives some steps of it, Wh, axes (x, y, t)."""
+    path: Path,
+    *,
+    grid: Grid,
+    window: Window,
+    values: Callable[[slice], Floats],
+    errors: Errors,
+    label: Label,
+    progress: Progress = silent,
+) -> bool:
+    """Write a cube that need not fit into memory: `values` gives some steps of it, Wh, axes (x, y, t).
+
+    Returns whether any value is negative.
+    """
     shape = (window.steps, grid.ny, grid.nx)
     model = _model(errors, shape, window.step / timedelta(hours=1))
 
     def next_values(steps: slice) -> Floats:
         on_disk.check()
+        progress(STAGE, steps.start / window.steps)
         return values(steps)
 
-    with Hdf5File(path) as on_disk, h5netcdf.File(on_disk, "w") as file:
-        file.attrs.update(
-            {
-                "Conventions": cf.CONVENTIONS,
-                "title": label.heading,
-                "institution": label.publisher,
-                "gridveil_format": np.int32(FORMAT if isinstance(model, Draws) else 1),
-                "epsilon": np.float64(label.privacy.epsilon),
-                "comment": wording.QUADRATURE,
-            }
-        )
-        file.dimensions = {**dict(zip(AXES, shape, strict=True)), "bounds": 2}
-        cf.write_axes(file, grid, window)
-        if grid.crs != "local":
-            cf.write_crs(file, grid)
-        group = file.create_group(GROUP)
-        prefix = _create_prefix(group, shape)
-        _write_cube(_create_cube(file, shape, grid, truth=isinstance(model, Draws)), prefix, next_values, model)
-        _write_model(group, model)
-    on_disk.check()
+    with Hdf5File(path) as on_disk:
+        with h5netcdf.File(on_disk, "w") as file:
+            file.attrs.update(
+                {
+                    "Conventions": cf.CONVENTIONS,
+                    "title": label.heading,
+                    "institution": label.publisher,
+                    "gridveil_format": np.int32(FORMAT if isinstance(model, Draws) else 1),
+                    "epsilon": np.float64(label.privacy.epsilon),
+                    "comment": wording.QUADRATURE,
+                }
+            )
+            file.dimensions = {**dict(zip(AXES, shape, strict=True)), "bounds": 2}
+            cf.write_axes(file, grid, window)
+            if grid.crs != "local":
+                cf.write_crs(file, grid)
+            group = file.create_group(GROUP)
+            _create_prefix(group, shape)
+            _create_cube(file, shape, grid, truth=isinstance(model, Draws))
+            _write_model(group, model)
+        on_disk.check()
+        with h5py.File(on_disk, "r+") as file:  # h5netcdf has no way to write a chunk that is packed already
+            negative = _write_cube(file, next_values, model)
+        on_disk.check()
+    progress(STAGE, 1.0)
+    return negative
 
 
 def _model(errors: Errors, shape: Shape, hours: float) -> Model:
@@ -94,7 +123,7 @@ def _model(errors: Errors, shape: Shape, hours: float) -> Model:
     return Spread.of(errors, shape) if isinstance(errors, Replicates) else Factors.of(errors, shape)
 
 
-def _create_prefix(group: Stored, shape: Shape) -> Stored:
+def _create_prefix(group: Stored, shape: Shape) -> None:
     """Create the prefix sums: what is too large to be held in memory is stored plainly, so that any part can be read.
 
     A period is then the difference of two planes, each in one place, whatever the area. Compressed, it would be smaller
@@ -103,11 +132,12 @@ def _create_prefix(group: Stored, shape: Shape) -> Stored:
     sizes = tuple(size + 1 for size in shape)
     group.dimensions = dict(zip(EDGES, sizes, strict=True))
     if np.prod(sizes) * np.dtype(np.float64).itemsize > HELD_BYTES:
-        return group.create_variable("prefix_sums", EDGES, np.float64)
-    return group.create_variable("prefix_sums", EDGES, np.float64, chunks=_chunks(PREFIX_CHUNK, sizes), **COMPRESSED)
+        group.create_variable("prefix_sums", EDGES, np.float64)
+    else:
+        group.create_variable("prefix_sums", EDGES, np.float64, chunks=_chunks(PREFIX_CHUNK, sizes), **COMPRESSED)
 
 
-def _create_cube(file: Stored, shape: Shape, grid: Grid, *, truth: bool) -> tuple[Stored, Stored]:
+def _create_cube(file: Stored, shape: Shape, grid: Grid, *, truth: bool) -> None:
     """Create the variables that maps and tables are made of."""
     values, errors = (
         file.create_variable(name, AXES, np.float32, chunks=_chunks(CHUNK, shape), **COMPRESSED)
@@ -128,29 +158,35 @@ def _create_cube(file: Stored, shape: Shape, grid: Grid, *, truth: bool) -> tupl
         variable.attrs["units"] = UNITS
         if grid.crs != "local":
             variable.attrs["grid_mapping"] = "crs"
-    return values, errors
 
 
-def _write_cube(
-    cube: tuple[Stored, Stored], prefix: Stored, watt_hours: Callable[[slice], Floats], model: ErrorModel
-) -> None:
-    """Write values, standard errors and prefix sums, some steps at a time. What is summed is what is published."""
-    values, errors = cube
+def _write_cube(file: Stored, watt_hours: Callable[[slice], Floats], model: ErrorModel) -> bool:
+    """Write values, standard errors and prefix sums, some steps at a time. What is summed is what is published.
+
+    Returns whether any value is negative.
+    """
+    values, errors, prefix = file["consumption"], file["consumption_se"], file[f"{GROUP}/prefix_sums"]
     steps, ny, nx = values.shape
     before = np.zeros((1, ny + 1, nx + 1))
     prefix[:1] = before
-    rows = CHUNK[0] * max(1, SLAB_CELLS // (CHUNK[0] * nx * ny))
-    for first in range(0, steps, rows):
-        some = slice(first, min(first + rows, steps))
-        published = (watt_hours(some).transpose(2, 1, 0) / WH_PER_KWH).astype(np.float32)
-        if not np.isfinite(published).all():
-            msg = "an estimate has values that are not finite; this is a fault of its mechanism"
-            raise UsageError(msg)
-        values[some] = published
-        errors[some] = model.cell_errors(some, (steps, ny, nx)).astype(np.float32)
-        sums = before + prefix_sums(published.astype(float), axes=(0, 1, 2))[1:]
-        prefix[some.start + 1 : some.stop + 1] = sums
-        before = sums[-1:]
+    rows, negative = CHUNK[0] * max(1, SLAB_CELLS // (CHUNK[0] * nx * ny)), False
+    with ThreadPoolExecutor(min(MOST_THREADS, os.cpu_count() or 1)) as threads:
+        for first in range(0, steps, rows):
+            some = slice(first, min(first + rows, steps))
+            published = (watt_hours(some).transpose(2, 1, 0) / WH_PER_KWH).astype(np.float32)
+            if not np.isfinite(published).all():
+                msg = "an estimate has values that are not finite; this is a fault of its mechanism"
+                raise UsageError(msg)
+            negative = negative or bool((published < 0).any())
+            of_values = packed(values, first, published, threads)
+            of_errors = packed(errors, first, model.cell_errors(some, (steps, ny, nx)), threads)
+            sums = prefix_sums(published.astype(float), axes=(0, 1, 2))[1:]
+            sums += before
+            prefix[some.start + 1 : some.stop + 1] = sums
+            before = sums[-1:].copy()
+            write_packed(values, of_values)
+            write_packed(errors, of_errors)
+    return negative
 
 
 def _write_model(group: Stored, model: Model) -> None:

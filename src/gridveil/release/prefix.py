@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import product
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,13 +24,28 @@ def prefix_sums(array: Floats, axes: tuple[int, ...]) -> Floats:
     >>> prefix_sums(np.array([1.0, 2.0]), axes=(0,))
     array([0., 1., 3.])
     """
+    sums = np.pad(array, [(1, 0) if axis in axes else (0, 0) for axis in range(array.ndim)])
     for axis in axes:
-        zero = np.zeros_like(array.take([0], axis=axis))
-        array = np.concatenate([zero, array.cumsum(axis=axis)], axis=axis)
-    return array
+        np.cumsum(sums, axis=axis, out=sums)
+    return sums
 
 
-def box_sums(prefix: Floats | StoredPrefix, ranges: NDArray[np.int64]) -> Floats:
+class Prefix(Protocol):
+    """Prefix sums (time, y, x) that are not an array: differences in time count, not from where sums were taken."""
+
+    shape: tuple[int, ...]
+
+    def __getitem__(self, points: tuple[NDArray[np.int64], ...]) -> Floats:
+        """Return the values at points, one index array for each axis."""
+
+    def weighted(self, weights: Floats, edges: NDArray[np.int64]) -> Floats:
+        """Return the weighted sum of all cells (y, x) up to each of some edges of time."""
+
+    def planes(self, edges: list[int]) -> Iterator[Floats]:
+        """Give the sums up to some edges of time (y_edge, x_edge); edges in ascending order."""
+
+
+def box_sums(prefix: Floats | Prefix, ranges: NDArray[np.int64]) -> Floats:
     """Return the sums over boxes; columns of `ranges` are start and end along each leading axis of `prefix`.
 
     >>> box_sums(prefix_sums(np.ones((4, 5)), axes=(0, 1)), np.array([[1, 3, 0, 5]]))
@@ -45,8 +62,9 @@ def box_sums(prefix: Floats | StoredPrefix, ranges: NDArray[np.int64]) -> Floats
 class StoredPrefix:
     """Prefix sums (time, y, x) in a file: a few are read from it; for many, all are held in memory if they fit."""
 
-    def __init__(self, dataset: Stored) -> None:
+    def __init__(self, dataset: Stored, most: int | None = None) -> None:
         self.dataset = dataset
+        self._most = most
         self.shape: tuple[int, ...] = dataset.shape
         self._held: Floats | None = None
 
@@ -80,12 +98,13 @@ class StoredPrefix:
             total += [self.dataset[int(edge), *block][inner] @ factors for edge in edges]
         return total
 
-    def plane(self, edge: int) -> Floats:
-        """Return the sums up to one edge of time (y_edge, x_edge)."""
-        return np.asarray((self.dataset if self._held is None else self._held)[edge])
+    def planes(self, edges: list[int]) -> Iterator[Floats]:
+        """Give the sums up to some edges of time (y_edge, x_edge)."""
+        sums = self.dataset if self._held is None else self._held
+        return (np.asarray(sums[edge]) for edge in edges)
 
     def _hold(self) -> None:
-        if self._held is None and self.dataset.nbytes <= HELD_BYTES:
+        if self._held is None and self.dataset.nbytes <= (HELD_BYTES if self._most is None else self._most):
             self._held = self.dataset[()]
 
     def _read(self, points: tuple[NDArray[np.int64], ...]) -> Floats:

@@ -7,17 +7,19 @@ import os
 import re
 from pathlib import Path
 
+from gridveil.progress import Progress, silent
 from gridveil.regular import check_regular, read_regular
 from gridveil.release.files import ENTRY, LABEL, README, SUMS, VALUES
 
 SUMMED = (VALUES, LABEL, README, ENTRY)
 BLOCK = 2**20
+STAGE = "sum up its files"
 LARGEST_SUMS = 2**12
 LARGEST_FILE = 2**38  # more than the largest cube that is read can take
 LINE = re.compile(r"([0-9a-f]{64}) [ *](\S+)")
 
 
-def digest(path: Path) -> str:
+def digest(path: Path, progress: Progress = silent) -> str:
     """Return a file's SHA-256; devices, pipes and what is larger than any release are refused, and never waited for."""
     handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     with os.fdopen(handle, "rb") as file:
@@ -27,14 +29,16 @@ def digest(path: Path) -> str:
             msg = "it is larger than any release"
             raise ValueError(msg)
         known = hashlib.sha256()
-        for _ in range(0, status.st_size, BLOCK):  # and no more, should it grow meanwhile
+        for done in range(0, status.st_size, BLOCK):  # and no more, should it grow meanwhile
             known.update(file.read(BLOCK))
+            progress(STAGE, min(1.0, (done + BLOCK) / status.st_size))
     return known.hexdigest()
 
 
-def write_sums(folder: Path) -> dict[str, str]:
+def write_sums(folder: Path, progress: Progress = silent) -> dict[str, str]:
     """Write the digests of the files in a folder beside them, and return them."""
-    digests = {name: digest(folder / name) for name in SUMMED if (folder / name).exists()}
+    others = {name: digest(folder / name) for name in SUMMED[1:] if (folder / name).exists()}
+    digests = {VALUES: digest(folder / VALUES, progress), **others}
     lines = (f"{known}  {name}\n" for name, known in digests.items())
     (folder / SUMS).write_text("".join(lines), encoding="ascii")
     return digests

@@ -9,6 +9,7 @@ from gridveil.cube import Grid, Window
 from gridveil.errors import UsageError
 from gridveil.estimate import Estimate, Posterior
 from gridveil.folder import new_folder
+from gridveil.progress import Progress, silent
 from gridveil.release.files import ENTRY, LABEL, README, VALUES, dump_label
 from gridveil.release.label import GridFacts, Label, WindowFacts
 from gridveil.release.netcdf import write_netcdf
@@ -17,7 +18,14 @@ from gridveil.release.sums import write_sums
 
 
 def write_release(
-    path: Path, *, grid: Grid, window: Window, estimate: Estimate, label: Label, entry: str | None = None
+    path: Path,
+    *,
+    grid: Grid,
+    window: Window,
+    estimate: Estimate,
+    label: Label,
+    entry: str | None = None,
+    progress: Progress = silent,
 ) -> dict[str, str]:
     """Write a release to a new folder at `path`, and return the SHA-256 of its files.
 
@@ -33,13 +41,14 @@ def write_release(
         msg = "the label names another entry of a ledger than that of the release"
         raise UsageError(msg)
     with new_folder(path) as aside:
-        write_netcdf(aside / VALUES, grid=grid, window=window, estimate=estimate, label=label)
+        negative = write_netcdf(
+            aside / VALUES, grid=grid, window=window, estimate=estimate, label=label, progress=progress
+        )
         (aside / LABEL).write_text(dump_label(label), encoding="utf-8")
         truth = isinstance(estimate.errors, Posterior)
-        negative = any((slab < 0).any() for slab in estimate.cube.slabs())
         (aside / README).write_text(readme(label, about_the_truth=truth, negative=negative), encoding="utf-8")
         if entry is not None:
             (aside / ENTRY).write_bytes(entry.encode())
-        digests = write_sums(aside)
+        digests = write_sums(aside, progress)
         aside.chmod(0o755)
     return digests

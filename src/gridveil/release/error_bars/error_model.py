@@ -31,11 +31,8 @@ SLAB_CELLS = 1024  # all replicates of as many fit a processor's cache
 FEWEST_REPLICATES = 5  # fewer do not make an error bar
 
 
-class ErrorModel(Protocol):
-    """What every kind of error model can do."""
-
-    def cell_errors(self, steps: slice, shape: Shape) -> Floats:
-        """Return the standard error of every cell in some steps; `shape` is the whole cube's."""
+class ErrorBars(Protocol):
+    """What queries ask of errors."""
 
     def bars(self, ranges: NDArray[np.int64], values: Floats) -> Bars:
         """Return standard error and both ends of the 95 % interval of range queries (x0, x1, y0, y1, t0, t1)."""
@@ -45,6 +42,13 @@ class ErrorModel(Protocol):
 
     def of_cells(self, start: int, stop: int, values: Floats) -> Bars:
         """Return the bars of every single cell over one period, as arrays (y, x) like the values."""
+
+
+class ErrorModel(ErrorBars, Protocol):
+    """What every kind of error model can do."""
+
+    def cell_errors(self, steps: slice, shape: Shape) -> Floats:
+        """Return the standard error of every cell in some steps; `shape` is the whole cube's."""
 
 
 class Symmetric:
@@ -175,12 +179,14 @@ class Spread(Symmetric):
 
     def cell_errors(self, steps: slice, shape: Shape) -> Floats:
         """Return the standard deviation over replicates of every cell in some steps."""
-        time = self.time[:, steps]
-        mean = np.tensordot(time, self.space, axes=(0, 0)) / len(time)
-        squares = np.zeros((time.shape[1], *shape[1:]))
-        for row, plane in zip(time, self.space, strict=True):
-            squares += (row[:, None, None] * plane - mean) ** 2
-        return np.sqrt(squares / (len(time) - 1))
+        time, space, count = self.time[:, steps].T, self.space.reshape(len(self.space), -1), len(self.space)
+        spread = time**2 @ self._squares - count * (time @ space / count) ** 2
+        return np.asarray(np.sqrt(np.maximum(spread, 0.0) / (count - 1))).reshape(-1, *shape[1:])
+
+    @cached_property
+    def _squares(self) -> Floats:
+        """The squares of cells (replicate, cell)."""
+        return np.asarray(self.space.reshape(len(self.space), -1) ** 2)
 
     @cached_property
     def _sums(self) -> tuple[Floats, Floats]:

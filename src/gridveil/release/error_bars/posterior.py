@@ -94,8 +94,7 @@ class Draws:
             cells, time = self.space[:, inside].astype(np.float64), self.time[:, region, steps].astype(np.float64)
             mean = time.T @ cells / count
             spread = (time.T**2 @ cells**2 - count * mean**2) / (count - 1)
-            squares = cells.T * self.likely.squares(cells.T)
-            own = np.outer(self._single[region, steps], squares.mean(axis=1))
+            own = np.outer(self._single[region, steps], self._squares[inside])
             result[:, inside] = np.sqrt(np.maximum(spread, 0.0) + own)
         return result
 
@@ -161,6 +160,12 @@ class Draws:
     @cached_property
     def _half(self) -> Floats:
         return half_variances(self.behaviour, self.time.shape[2], self.hours)
+
+    @cached_property
+    def _squares(self) -> Floats:
+        """The mean over draws of the sum of squares of households' totals in every cell (y, x)."""
+        rows = [row.T.astype(np.float64) for row in np.moveaxis(self.space, 1, 0)]
+        return np.stack([(cells * self.likely.squares(cells)).mean(axis=1) for cells in rows])
 
     @cached_property
     def _single(self) -> Floats:

@@ -1,0 +1,115 @@
+"""`publish --next` as people run it, and what `publish`, `check` and `plan` make of a series."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from tests import lake
+
+from gridveil.cli.main import main
+from gridveil.evaluate import planning
+from gridveil.spec import Spec
+
+SPEC = """
+cadence = "day"
+start = {start}
+epsilon = "3"
+mechanism = "even"
+extent = [0, 0, 4, 4]
+grid = "4x4"
+crs = "local"
+bound_step = 5
+bound_window = 40
+no_ledger = true
+out = "series"
+
+[readings]
+path = "lake/%Y/%m/%d/*.parquet"
+timezone = "Europe/London"
+
+[households]
+path = "lake/households.parquet"
+"""
+
+Say = Callable[..., tuple[object, str, str]]
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    lake.write_lake(tmp_path / "lake", date(2013, 3, 30), 3)
+    (tmp_path / "spec.toml").write_text(SPEC.format(start="2013-03-30"))
+    tomorrow = (datetime.now(UTC) + timedelta(days=1)).date()
+    (tmp_path / "later.toml").write_text(SPEC.format(start=tomorrow).replace('"series"', '"later"'))
+    return tmp_path
+
+
+@pytest.fixture
+def say(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], folder: Path) -> Say:
+    del folder
+
+    def run(line: str) -> tuple[object, str, str]:
+        monkeypatch.setattr(sys, "argv", ["gridveil", *line.split()])
+        with pytest.raises(SystemExit) as stopped:
+            main()
+        told = capfd.readouterr()
+        return stopped.value.code, told.out, told.err
+
+    return run
+
+
+def test_every_run_publishes_the_next_window_and_says_which(say: Say, folder: Path) -> None:
+    for name in ("2013-03-30", "2013-03-31"):
+        code, out, err = say("publish spec.toml --next")
+        assert code == 0, err
+        assert f"Published series/{name}\n" in out
+        assert out.splitlines()[-2].endswith("gridveil query series")
+        assert f"{lake.HOUSEHOLDS} households" in err
+    code, out, err = say("check spec.toml")
+    assert code == 0, err
+    code, out, err = say("publish spec.toml --next --operator-record series/record.json")
+    assert code == 2
+    assert "the record is for the operator only" in err
+    assert say("publish spec.toml --next --operator-record record.json")[0] == 0
+    assert (folder / "record.json").exists()
+    code, out, err = say("publish spec.toml --next")
+    assert code == 3
+    assert "2013/04/02/*.parquet: there is no such file" in err
+
+
+def test_a_window_that_is_not_over_is_no_error(say: Say, folder: Path) -> None:
+    code, out, err = say("publish later.toml --next")
+    assert code == 0, err
+    assert out.startswith("Nothing to publish yet: the next window, ")
+    assert not (folder / "later" / "catalogue.json").exists()
+
+
+def test_a_series_without_next_and_next_without_a_series_say_what_to_do(say: Say) -> None:
+    code, _, err = say("publish spec.toml")
+    assert code == 2
+    assert "published with --next" in err
+    line = "publish lake/%Y/%m/%d/*.parquet --households lake/households.parquet --extent 0,0,4,4 --grid 4x4"
+    line += " --start 2013-03-30 --epsilon 1 --mechanism even --no-ledger --out one --timezone Europe/London"
+    code, _, err = say(f"{line} --steps 24 --next")
+    assert code == 2
+    assert "the spec states no cadence" in err
+    assert say(f"{line} --steps 24")[0] == 0
+    code, _, err = say("publish spec.toml --next --steps 24")
+    assert code == 2
+    assert "leave steps out" in err
+
+
+def test_plan_rehearses_the_first_window(say: Say, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[Spec] = []
+
+    def look_ahead(spec: Spec, *_: object, **__: object) -> None:
+        asked.append(spec)
+        raise SystemExit(0)
+
+    monkeypatch.setattr(planning, "look_ahead", look_ahead)
+    assert say("plan spec.toml --start 2013-03-31")[0] == 0
+    assert [(spec.cadence, spec.steps) for spec in asked] == [(None, 23)]

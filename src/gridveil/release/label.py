@@ -136,6 +136,30 @@ class Label(FactsModel):
         """The title, with a warning in front when the release is not private."""
         return self.title if self.private else f"{wording.NOT_PRIVATE}: {self.title}"
 
+    @property
+    def note(self) -> str | None:
+        """What must be said of what is shown at all, if anything must: see `SeriesLabel`."""
+        return None
+
+    def bounds_in_words(self) -> list[str]:
+        """Return the bounds as sentences, where they come from, and how values were corrected for them."""
+        origins = list(dict.fromkeys(bound.origin for bound in self.bounds))
+        windows = dict.fromkeys((bound.window, bound.steps, bound.step_kwh) for bound in self.bounds)
+        return [
+            *(_bounds_of(self, *window) for window in windows),
+            *(f"Origin of {_which(self, origin, len(origins))}: {origin}." for origin in origins),
+            *([] if self.correction is None else [wording.correction(self.correction)]),
+        ]
+
+    def of_noise(self) -> list[str]:
+        """Return the warnings that the kind of noise needs."""
+        stairs = sum(m.epsilon for m in self.measurements if m.noise == "staircase" and m.window == "published")
+        return wording.staircase(stairs)
+
+    def of_parts(self) -> list[Section]:
+        """Return the releases that a series is made of: see `SeriesLabel`."""
+        return []
+
 
 class Section(NamedTuple):
     """A heading and the lines under it."""
@@ -153,7 +177,8 @@ def describe(label: Label) -> list[Section]:
             [f"Published by {label.publisher} on {label.published}, gridveil {label.gridveil_version}."],
         ),
         Section("Privacy", [*_privacy(label), f"Noise: {label.noise}.", f"Ledger: {label.ledger}"]),
-        Section("Bounds", bounds_in_words(label)),
+        *label.of_parts(),
+        Section("Bounds", label.bounds_in_words()),
         Section(
             "Where and when",
             [
@@ -202,8 +227,7 @@ def _all_releases(label: Label) -> list[str]:
 
 def warnings(label: Label) -> list[str]:
     """Return what must be said plainly: that epsilon is high, and that noise is small beside a household."""
-    stairs = sum(m.epsilon for m in label.measurements if m.noise == "staircase" and m.window == "published")
-    return [*wording.high_epsilon(label.privacy.epsilon), *wording.staircase(stairs)]
+    return [*wording.high_epsilon(label.privacy.epsilon), *label.of_noise()]
 
 
 def _alike(measured: MeasurementFacts) -> tuple[str, str, str, float | None]:
@@ -224,13 +248,7 @@ def _measured(run: list[MeasurementFacts]) -> str:
 
 def bounds_in_words(label: Label) -> list[str]:
     """Return the bounds as sentences, where they come from, and how values were corrected for them."""
-    origins = list(dict.fromkeys(bound.origin for bound in label.bounds))
-    windows = dict.fromkeys((bound.window, bound.steps, bound.step_kwh) for bound in label.bounds)
-    return [
-        *(_bounds_of(label, *window) for window in windows),
-        *(f"Origin of {_which(label, origin, len(origins))}: {origin}." for origin in origins),
-        *([] if label.correction is None else [wording.correction(label.correction)]),
-    ]
+    return label.bounds_in_words()
 
 
 def _bounds_of(label: Label, window: str, steps: int, step_kwh: float) -> str:

@@ -21,6 +21,7 @@ def values_at(release: Release, schedules: Sequence[Floats] | Floats) -> Floats:
     if len(schedules):
         changes = -np.diff(np.asarray(schedules), axis=1, prepend=0.0, append=0.0)
         with reading(release.path):
-            for edge in np.flatnonzero(changes.any(axis=0)).tolist():
-                planes += changes[:, edge, None, None] * prefix.plane(edge)
+            edges = np.flatnonzero(changes.any(axis=0)).tolist()
+            for edge, sums in zip(edges, prefix.planes(edges), strict=True):
+                planes += changes[:, edge, None, None] * sums
     return np.diff(np.diff(planes, axis=1), axis=2)

@@ -14,12 +14,15 @@ from gridveil.cube import Grid, Window
 from gridveil.errors import UsageError
 from gridveil.estimate import Floats
 from gridveil.release.area import Area, Range
-from gridveil.release.error_bars.error_model import ErrorModel, Parts
+from gridveil.release.catalogue import is_series
+from gridveil.release.error_bars.error_model import ErrorBars, Parts
+from gridveil.release.error_bars.joined_errors import JoinedErrors
 from gridveil.release.error_bars.posterior import Draws
 from gridveil.release.files import LABEL, VALUES, load_label
 from gridveil.release.label import Label
-from gridveil.release.prefix import StoredPrefix, box_sums
+from gridveil.release.prefix import Prefix, box_sums
 from gridveil.release.read import Content, read_content, reading
+from gridveil.release.series import JoinedContent, read_runs
 from gridveil.release.times import Instant, index_range, step_range
 
 Plane = NDArray[np.float32]
@@ -57,21 +60,33 @@ class Cells:
 
 
 class Release:
-    """A published cube that answers range queries with error bars. Ranges are half-open."""
+    """A published cube that answers range queries with error bars. Ranges are half-open.
 
-    def __init__(self, label: Label, content: Content) -> None:
+    Of a series it is all of its releases that follow each other without a gap, and `path` that of the catalogue.
+    """
+
+    def __init__(self, label: Label, content: Content | JoinedContent) -> None:
         self.label = label
         self.grid: Grid = label.grid.grid()
         self.window: Window = label.window.window()
         self._values = content.values
-        self._prefix = StoredPrefix(content.prefix)
-        self._errors: ErrorModel = content.errors
-        self.path = Path(content.values.file.filename)  # of the values
+        self._prefix: Prefix = content.prefix
+        self._errors: ErrorBars = content.errors
+        self.path = content.path  # of the values
 
     @property
     def about_the_truth(self) -> bool:
         """Whether error bars are about the consumption itself, or only about the noise: see docs/release-format.md."""
-        return isinstance(self._errors, Draws)
+        return isinstance(self._errors, Draws) or (
+            isinstance(self._errors, JoinedErrors) and self._errors.about_the_truth
+        )
+
+    @property
+    def files(self) -> dict[str, Path]:
+        """The files that hold the values and the label; of a series' releases, by their folders' names."""
+        if isinstance(self._errors, JoinedErrors):
+            return self._errors.shelf.files
+        return {VALUES: self.path, LABEL: self.path.with_name(LABEL)}
 
     def values(self) -> NDArray[np.float32]:
         """Return all values, kWh, axes (x, y, t)."""
@@ -131,8 +146,8 @@ class Release:
             if stop == start + 1:
                 value = self._values[start].astype(np.float64)
             else:
-                sums = self._prefix.plane(stop) - self._prefix.plane(start)
-                value = np.diff(np.diff(sums, axis=0), axis=1)
+                before, after = self._prefix.planes([start, stop])
+                value = np.diff(np.diff(after - before, axis=0), axis=1)
             parts = (value, *self._errors.of_cells(start, stop, value))
             if not all(np.isfinite(part).all() for part in parts):
                 raise ValueError(NOT_FINITE)
@@ -156,7 +171,7 @@ class Release:
         Only noisy parts need any; whoever answers strangers may want to refuse, or queue, what needs many.
         """
         table = self._checked(ranges)
-        return self._errors.cost_of(table) if isinstance(self._errors, Parts) else np.zeros(len(table))
+        return self._errors.cost_of(table) if isinstance(self._errors, Parts | JoinedErrors) else np.zeros(len(table))
 
     def _checked(self, ranges: ArrayLike) -> NDArray[np.int64]:
         table = np.asarray(ranges)
@@ -224,7 +239,18 @@ def _first(answers: Answers) -> Answer:
 
 
 def open_release(path: Path | str) -> Release:
-    """Open the release in a folder."""
+    """Open the release in a folder, or all releases of a series as one.
+
+    Of a series with gaps it is the longest run without one (`Release.label.note` says so); `open_runs` opens all.
+    """
+    runs = open_runs(path)
+    return max(reversed(runs), key=lambda release: release.window.steps)
+
+
+def open_runs(path: Path | str) -> list[Release]:
+    """Open the release in a folder, or every run without a gap of a series, in order of time."""
     folder = Path(path)
+    if is_series(folder):
+        return [Release(label, content) for label, content in read_runs(folder)]
     label = load_label(folder / LABEL)
-    return Release(label, read_content(folder / VALUES, label))
+    return [Release(label, read_content(folder / VALUES, label))]

@@ -22,8 +22,10 @@ from gridveil.release.error_bars.linear_noise import Factors
 from gridveil.release.error_bars.posterior import Draws
 from gridveil.release.files import FORMAT, GROUP, Stored
 from gridveil.release.label import Label
+from gridveil.release.prefix import StoredPrefix
 
 TIGHTEST = 2048  # bytes that one in the file can stand for; gzip packs up to 1,032
+POSTERIOR = "posterior"  # the error model of draws of what may be true
 FLOAT, DOUBLE, INTEGER = "f4", "f8", "i4"  # how arrays are stored
 LARGEST_CHUNK = 2**20  # bytes, packed or not: unpacking one, whatever it says, takes about a thousand times as many
 FILTERS = (h5py.h5z.FILTER_SHUFFLE, h5py.h5z.FILTER_DEFLATE, h5py.h5z.FILTER_FLETCHER32)  # that HDF5 itself has
@@ -40,8 +42,9 @@ MOST_FACTOR_BYTES = 2**31
 class Content:
     """What a query needs: stored values and prefix sums (time, y, x), and the error model."""
 
+    path: Path
     values: Stored
-    prefix: Stored
+    prefix: StoredPrefix
     errors: ErrorModel
 
 
@@ -71,8 +74,8 @@ def reading(path: Path) -> Iterator[None]:
         raise InputError(msg) from error
 
 
-def read_content(path: Path, label: Label) -> Content:
-    """Open the file and check it against its label."""
+def read_content(path: Path, label: Label, most_held: int | None = None) -> Content:
+    """Open the file and check it against its label; of prefix sums, at most so many bytes are ever held in memory."""
     with reading(path):
         check_regular(path.stat())
         file = h5py.File(path, "r", rdcc_nbytes=CACHED_BYTES, rdcc_nslots=CACHED_SLOTS)
@@ -83,10 +86,20 @@ def read_content(path: Path, label: Label) -> Content:
         prefix = _dataset(file, f"{GROUP}/prefix_sums", tuple(size + 1 for size in shape), DOUBLE)
         _check_axes(file, label)
         return Content(
+            path,
             values=values,
-            prefix=prefix,
+            prefix=StoredPrefix(prefix, most_held),
             errors=_error_model(file, shape, label.window.window().step / timedelta(hours=1)),
         )
+
+
+def about_the_truth(path: Path) -> bool:
+    """Whether a release's error bars are about the consumption itself; its file is only peeked into."""
+    with reading(path):
+        check_regular(path.stat())
+        with h5py.File(path, "r") as file:
+            _check_version(path, file)
+            return bool(_inside(file, GROUP).attrs["error_model"] == POSTERIOR)
 
 
 def standard_errors(values: Stored) -> Stored:
@@ -118,7 +131,7 @@ def _check_axes(file: Stored, label: Label) -> None:
 def _error_model(file: Stored, shape: Shape, hours: float) -> ErrorModel:
     group = _inside(file, GROUP)
     kind = group.attrs["error_model"]
-    if kind == "posterior":
+    if kind == POSTERIOR:
         return _draws(group, shape, hours)
     if kind == "replicates":
         count = _inside(group, "replicate_time").shape[0]

@@ -25,7 +25,7 @@ def check_cube(path: Path, label: Label) -> str:
     content = read_content(path, label)
     with reading(path):
         _check_attributes(content.values.file, label)
-        share = _compare(content.values, standard_errors(content.values), content.prefix)
+        share = _compare(content.values, standard_errors(content.values), content.prefix.dataset)
     return "values and prefix sums agree" + ("" if share == 1 else f", as far as compared: {math.floor(100 * share)} %")
 
 

@@ -43,6 +43,14 @@ NOT_COVERED = (
     CUT,
     SPREAD,
 )
+ALL_ALIKE = (
+    "Over several releases of a series the ends of their 95 % intervals are added, as if all erred alike: what one "
+    "does not know about the same homes, the next does not know either. Such intervals are rather too wide."
+)
+NOT_AVERAGED = (
+    "Over several releases of a series, intervals become shorter beside the consumption as their noise averages out. "
+    "What they do not cover does not: the true consumption then lies outside even more often."
+)
 CHOSEN_OTHERWISE = "chosen by the mechanism, from public numbers and earlier noisy answers alone"
 SEED = "The seed is of what is computed after the noise was added; the noise has none."
 QUADRATURE = (
@@ -156,6 +164,14 @@ def error_bars(*, corrected: bool, about_the_truth: bool) -> str:
         "sum over its cells and steps it covers a part at most: the true consumption lies outside more often than in 5 "
         "of 100 questions."
     )
+
+
+def several(*, about_the_truth: bool, noise_alone: bool) -> list[str]:
+    """Return what error bars over several releases of a series leave out, by what their own are about."""
+    return [
+        *([ALL_ALIKE] if about_the_truth else []),
+        *([NOT_AVERAGED] if noise_alone else []),
+    ]
 
 
 def staircase(epsilon: float) -> list[str]:

@@ -1,0 +1,158 @@
+"""The label of a series: what releases that stand beside each other promise together, and each by itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from fractions import Fraction
+
+from pydantic import Field, PositiveFloat, PositiveInt
+
+from gridveil.cube import Window
+from gridveil.privacy.budget import attacker_rate
+from gridveil.privacy.ledger.entry import decimal
+from gridveil.release import wording
+from gridveil.release.facts import FactsModel, Text
+from gridveil.release.label import Label, MechanismFacts, Privacy, Section, WindowFacts
+from gridveil.release.ledger_facts import LedgerFacts, loses_the_sum
+
+SEVERAL_LEDGERS = (
+    "not one and the same for all of these releases, see their labels. If they are about the same households, their "
+    "epsilons add up."
+)
+OWN_BOUNDS = "Every release has bounds of its own, and says in its label how they were chosen."
+
+
+class PartFacts(FactsModel):
+    """One release of a series."""
+
+    path: Text
+    start: datetime
+    steps: PositiveInt
+    epsilon: PositiveFloat
+    mechanism: Text
+
+
+class SeriesLabel(Label):
+    """What follows from the labels of releases about the same homes, one after the other in time.
+
+    It is no file: every release keeps its own label. `epsilon` is the exact sum, which is what a household that is in
+    all of them loses (sequential composition); measurements and bounds are in the releases' own labels.
+    """
+
+    parts: list[PartFacts]
+    gaps: Text | None = None
+    noise_warnings: list[Text] = Field(default_factory=list)
+
+    @property
+    def note(self) -> str | None:
+        """That this is not all of the series, if it is not."""
+        return self.gaps
+
+    def bounds_in_words(self) -> list[str]:
+        """Return where bounds are told, and how far values were corrected at most."""
+        if self.correction is None:
+            return [OWN_BOUNDS]
+        factor = f"by the factor {self.correction:.4g} at most"
+        return [OWN_BOUNDS, f"Values are corrected upwards, {factor}, for what the bounds cut. {wording.CAPPED}"]
+
+    def of_noise(self) -> list[str]:
+        """Return the warnings that the kind of noise of any release needs."""
+        return list(self.noise_warnings)
+
+    def of_parts(self) -> list[Section]:
+        """Return the releases that the series is made of."""
+        several = (
+            f"{len(self.parts)} releases, each with its own label. The epsilon above is their sum: what a household "
+            "that is in all of them loses. One of them alone promises the epsilon in its line:"
+        )
+        gaps = [] if self.gaps is None else [self.gaps]
+        return [Section("Releases", [*gaps, several, *(_line(part) for part in self.parts)])]
+
+
+def series_label(
+    title: str, labels: Sequence[tuple[str, Label]], *, truths: Sequence[bool], gaps: str | None = None
+) -> SeriesLabel:
+    """Return the label of releases, by folder and in order of time without gaps.
+
+    truths: whether the error bars of each are about the consumption itself.
+    """
+    every = [label for _, label in labels]
+    last = every[-1]
+    epsilon = sum((Fraction(str(label.privacy.epsilon)) for label in every), Fraction(0))
+    accounted = sum((Fraction(str(label.privacy.epsilon_accounted)) for label in every), Fraction(0))
+    corrections = [label.correction for label in every if label.correction is not None]
+    window = Window(every[0].window.start, last.window.window().step, sum(label.window.steps for label in every))
+    return SeriesLabel(
+        title=title,
+        publisher=_all(every, lambda label: label.publisher),
+        published=max(label.published for label in every),
+        gridveil_version=_all(every, lambda label: label.gridveil_version),
+        private=all(label.private for label in every),
+        privacy=Privacy(epsilon=float(epsilon), epsilon_accounted=min(float(accounted), float(epsilon))),
+        noise=_all(every, lambda label: label.noise),
+        bounds=[],
+        private_bound_epsilon=None,  # in the releases' own labels, like all measurements
+        correction=max(corrections, default=None),
+        mechanism=MechanismFacts(name=_all(every, lambda label: label.mechanism.name)),
+        measurements=[],
+        grid=last.grid,
+        window=WindowFacts.of(window),
+        choices=_all(every, lambda label: label.choices),
+        ledger=_ledger(every, epsilon),
+        ledger_entry=None,
+        not_covered=[
+            *dict.fromkeys(line for label in every for line in label.not_covered),
+            *wording.several(about_the_truth=any(truths), noise_alone=not all(truths)),
+        ],
+        parts=[
+            PartFacts(
+                path=path,
+                start=label.window.start,
+                steps=label.window.steps,
+                epsilon=label.privacy.epsilon,
+                mechanism=label.mechanism.name,
+            )
+            for path, label in labels
+        ],
+        gaps=gaps,
+        noise_warnings=list(dict.fromkeys(line for label in every for line in label.of_noise())),
+    )
+
+
+def _all(labels: Sequence[Label], fact: Callable[[Label], str]) -> str:
+    """Return what labels say, each text once."""
+    return "; ".join(dict.fromkeys(fact(label) for label in labels))
+
+
+def _line(part: PartFacts) -> str:
+    return (
+        f"{part.path}: {part.steps} steps from {part.start:%Y-%m-%d %H:%M}, epsilon {wording.exact(part.epsilon)}, "
+        f"{part.mechanism}"
+    )
+
+
+def _ledger(labels: Sequence[Label], epsilon: Fraction) -> str:
+    """Return what the ledger knew when the last of these releases was published, if all were debited to one."""
+    entries = [label.ledger_entry for label in labels]
+    found = [entry for entry in entries if entry is not None]
+    if not found:
+        return wording.NO_LEDGER
+    if len(found) < len(entries) or len({_account(entry) for entry in found}) > 1:
+        return SEVERAL_LEDGERS
+    latest = max(found, key=lambda entry: Fraction(entry.spent))
+    spent, cap = Fraction(latest.spent), decimal(Fraction(latest.cap))
+    if latest.unit == "household":
+        more = "" if spent <= epsilon else f" {wording.attack_on_all(float(spent), attacker_rate(float(spent)))}"
+        return (
+            f"population '{latest.population}': with the last of these, epsilon {decimal(spent)} of at most {cap} was "
+            f"spent.{more}"
+        )
+    return (
+        f"population '{latest.population}'. All releases together spend at most epsilon {cap} on what a household did "
+        f"in one {latest.window}. {loses_the_sum(spent)}"
+    )
+
+
+def _account(entry: LedgerFacts) -> tuple[str, str, str | None, str | None]:
+    return entry.population, entry.unit, entry.window, entry.timezone

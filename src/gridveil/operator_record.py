@@ -38,11 +38,18 @@ def check_record(record: Path, out: Path) -> None:
 
 
 def inputs(readings: ReadingsTable, households: HouseholdsTable, window: Window) -> list[dict[str, Any]]:
-    """Return the files that a window is read from with their digests, to be taken before they are read."""
-    return [
-        {"path": str(Path(file).absolute()), "sha256": _digest(file)}
-        for file in (*files_of(readings, window), *files_of(households))
+    """Return the files that a window is read from with their digests, to be taken before they are read.
+
+    Of tables of a database, which are named alone, there are no digests.
+    """
+    tables = [{"table": table.path} for table in (readings, households) if table.path == table.table]
+    files = [
+        file
+        for table, within in ((readings, window), (households, None))
+        if table.path != table.table
+        for file in files_of(table, within)
     ]
+    return [*tables, *({"path": str(Path(file).absolute()), "sha256": _digest(file)} for file in files)]
 
 
 def write_record(

@@ -7,7 +7,7 @@ import math
 import re
 import tomllib
 from contextlib import suppress
-from dataclasses import fields
+from dataclasses import fields, replace
 from datetime import UTC, date, datetime, timedelta
 from fractions import Fraction
 from pathlib import Path
@@ -26,6 +26,7 @@ from gridveil.privacy.ledger.place import is_address, may_hold_password
 from gridveil.regular import read_small
 
 T = TypeVar("T")
+TableT = TypeVar("TableT", ReadingsTable, HouseholdsTable)
 Cadence = Literal["day", "week", "month", "year"]
 SLACK = timedelta(days=366)
 """Room in the calendar before and after a window, for clocks and training."""
@@ -115,11 +116,13 @@ def _parse_start(text: object) -> object:
 
 
 def _parse_table(table: object) -> object:
-    """Take `path` and `path::table` for the table that they name."""
+    """Take `path`, `path::table` and a table's name alone for the table that they name."""
     settings = {"path": str(table)} if isinstance(table, str | Path) else table
     if isinstance(settings, dict) and not settings.get("table"):
         path, mark, name = str(settings.get("path", "")).partition("::")
         return {**settings, "path": path, "table": name} if mark else settings
+    if isinstance(settings, dict) and "path" not in settings:
+        return {**settings, "path": settings["table"]}  # of a database or a catalogue, which needs no path
     return settings
 
 
@@ -176,7 +179,10 @@ class Spec(BaseModel):
 
     def tables(self) -> tuple[ReadingsTable, HouseholdsTable]:
         """Return where the readings and the households are."""
-        return self._given(self.readings, "readings"), self._given(self.households, "households")
+        readings, households = self._given(self.readings, "readings"), self._given(self.households, "households")
+        if self.engine == "postgres":  # it has no files: a path given in their place is a table's name
+            return _named(readings), _named(households)
+        return readings, households
 
     def to_grid(self) -> Grid:
         """Return the grid. A cell size in metres may move the extent's north-east corner out, to whole cells."""
@@ -279,6 +285,11 @@ class Spec(BaseModel):
             msg = f"{name} is not stated"
             raise UsageError(msg)
         return value
+
+
+def _named(table: TableT) -> TableT:
+    name = table.table or table.path
+    return replace(table, path=name, table=name)
 
 
 def _watt_hours(kwh: float) -> int:

@@ -66,7 +66,7 @@ def test_bounds_are_the_decimals_that_were_typed() -> None:
         ({"readings": {"path": "r", "timezome": "UTC"}}, "readings.timezome"),
         ({"readings": {"path": "r", "unit": "MWh"}}, "readings.unit"),
         ({"readings": {"path": "r", "interval": "half an hour"}}, "write 15min, 1h or 1d"),
-        ({"readings": {"table": "r"}}, "readings.path"),
+        ({"readings": {"household": "h"}}, "readings.path"),
         ({"readings": 5}, "readings"),
         ({"grid": "32"}, "write 32x32"),
         ({"extent": "0,0,1"}, "extent"),

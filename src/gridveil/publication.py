@@ -25,6 +25,7 @@ from gridveil.privacy.noise import ExactNoise, Noise
 from gridveil.release.label import (
     Label,
 )
+from gridveil.release.room import check_room
 from gridveil.release.write import write_release
 from gridveil.spec import HOW_TO_CHOOSE, NO_CRS, Spec, make_spec
 from gridveil.statement import make_label
@@ -75,6 +76,7 @@ def run(
     plan.check_openable()
     _refuse_future(plan.window)
     check_out(out)
+    check_room(out, plan.grid, plan.window)
     if record is not None:
         check_record(record, out)
     if noise is None or type(noise) is ExactNoise:  # as the kernel asks: whatever is private is counted
@@ -123,16 +125,16 @@ def _release(
         estimate = plan.mechanism.release(kernel.face(), progress)
     debit, entry = spending.entry() if spending else (None, None)
     label = make_label(plan, kernel, estimate, today, debit)
-    progress("write the release", 0.0)
     try:
-        digests = write_release(out, grid=plan.grid, window=plan.window, estimate=estimate, label=label, entry=entry)
+        digests = write_release(
+            out, grid=plan.grid, window=plan.window, estimate=estimate, label=label, entry=entry, progress=progress
+        )
     except OSError as error:
         if error.errno in TAKEN and os.path.lexists(out):
             msg = f"{out}: another release was written there meanwhile, and stays; this one is not kept"
             raise UsageError(msg) from error
         msg = f"{out}: the release could not be written ({error.strerror or error}), and nothing is there"
         raise UsageError(msg) from error
-    progress("write the release", 1.0)
     return label, digests
 
 

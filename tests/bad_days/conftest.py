@@ -66,8 +66,15 @@ def publisher(settings: dict[str, Any], tmp_path_factory: pytest.TempPathFactory
         assert nursery.stdin
         assert nursery.stdout
 
-        def publish(out: Path, ledger: str, *, kill: tuple[str, float] | None = None, **more: Any) -> dict[str, Any]:
-            job = {"settings": {**settings, "out": str(out), "ledger": ledger, **more}, "kill": kill}
+        def publish(
+            out: Path,
+            ledger: str,
+            *,
+            kill: tuple[str, float] | None = None,
+            fill: tuple[str, int] | None = None,
+            **more: Any,
+        ) -> dict[str, Any]:
+            job = {"settings": {**settings, "out": str(out), "ledger": ledger, **more}, "kill": kill, "fill": fill}
             print(json.dumps(job), file=nursery.stdin, flush=True)
             told: dict[str, Any] = json.loads(nursery.stdout.readline())
             return told

@@ -10,6 +10,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import shutil
 import signal
 import sqlite3
 import sys
@@ -66,8 +67,11 @@ class Calls:
             os.kill(os.getpid(), signal.SIGKILL)
 
 
-def publish(settings: dict[str, Any], calls: Calls, tell: Callable[[dict[str, Any]], None]) -> None:
-    """Publish, and count from the moment when the tables are read: what follows is the debit."""
+def publish(job: dict[str, Any], calls: Calls, tell: Callable[[dict[str, Any]], None]) -> None:
+    """Publish, and count from the moment when the tables are read: what follows is the debit.
+
+    At that moment the disk is filled, if the job says so, up to some bytes.
+    """
     began = time.monotonic()
 
     def progress(stage: str, done: float) -> None:
@@ -75,15 +79,23 @@ def publish(settings: dict[str, Any], calls: Calls, tell: Callable[[dict[str, An
         if (stage, done) == ("read the tables", 1.0):
             began = time.monotonic()
             tell({"at": "the debit"})
+            if job["fill"] is not None:
+                fill(*job["fill"])
             sys.setprofile(calls)
 
     try:
-        publication.run(make_spec(settings), progress=progress)
+        publication.run(make_spec(job["settings"]), progress=progress)
         told = {"ended": "published"}
     except Exception as error:  # noqa: BLE001  # whatever it is, the test wants to see it
         told = {"ended": type(error).__name__, "said": "\n".join([str(error), *getattr(error, "__notes__", [])])}
     sys.setprofile(None)
     tell({**told, **calls.counts, "seconds": time.monotonic() - began})
+
+
+def fill(disk: str, free: int) -> None:
+    """Leave so many bytes of a disk."""
+    with Path(disk, "filling").open("wb") as file:
+        file.write(b"0" * (shutil.disk_usage(disk).free - free))
 
 
 def attend(job: dict[str, Any]) -> dict[str, Any]:
@@ -93,7 +105,7 @@ def attend(job: dict[str, Any]) -> dict[str, Any]:
     child = os.fork()
     if child == 0:
         os.close(read)
-        publish(job["settings"], Calls(how, much), lambda told: _say(write, told))
+        publish(job, Calls(how, much), lambda told: _say(write, told))
         os._exit(0)
     os.close(write)
     told: dict[str, Any] = {}

@@ -34,10 +34,24 @@ def fill(disk: Path, free: int) -> None:
 
 
 @pytest.mark.parametrize("free", [0, 4096, 16384, 40960])
-def test_a_full_disk_for_the_release(publisher: Publish, disk: Path, tmp_path: Path, free: int) -> None:
-    ledger = new_ledger(str(tmp_path / "ledger.db"), 2)
+def test_a_disk_that_is_full_from_the_beginning_costs_nothing(
+    publisher: Publish, disk: Path, tmp_path: Path, free: int
+) -> None:
+    ledger = new_ledger(str(tmp_path / "ledger.db"), 1)
     fill(disk, free)
     told = publisher(disk / "release", ledger.where)
+    assert told["ended"] == "UsageError", told
+    assert "make room, or give another --out" in told["said"]
+    assert ledger.standing("town").spent == 0
+    assert [place.name for place in disk.iterdir()] == ["filling"]
+
+
+@pytest.mark.parametrize("free", [0, 4096, 16384, 40960])
+def test_a_disk_that_is_full_when_the_release_is_written(
+    publisher: Publish, disk: Path, tmp_path: Path, free: int
+) -> None:
+    ledger = new_ledger(str(tmp_path / "ledger.db"), 2)
+    told = publisher(disk / "release", ledger.where, fill=(str(disk), free))
     assert told["ended"] == "UsageError", told
     assert "nothing is there" in told["said"]
     assert "epsilon 1 stays debited" in told["said"]

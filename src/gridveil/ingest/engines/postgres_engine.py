@@ -33,6 +33,8 @@ BATCH = 100_000
 
 DAY = 86_400
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+LAST_DAY = 106_751_991
+"""Since 1970: later ones are no timestamps on other engines, and so not here."""
 DAYS_BEFORE_2000 = 730_485
 """From the first day of the year 0, which PostgreSQL does not read, to that of 2000; the two years are alike."""
 
@@ -146,7 +148,7 @@ class PostgresEngine:
         finite = function("isfinite", kind, returns="boolean")(moment).ifelse(moment, None)
         if moment.type().is_date():
             days = function("date_mi", "date", "date", returns="int32")(finite, ibis.date("1970-01-01"))
-            return days.cast("int64") * DAY - start
+            return (days <= LAST_DAY).ifelse(days, None).cast("int64") * DAY - start
         whole = function("date_trunc", "string", kind, returns=kind)("second", finite)
         return function("date_part", "string", kind, returns="float64")("epoch", whole).cast("int64") - start
 

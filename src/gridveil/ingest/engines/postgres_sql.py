@@ -60,6 +60,12 @@ class Compiler(PostgresCompiler):  # type: ignore[misc]  # ibis has no types
         tiny = self.f.abs(left) < self._double(SMALLEST * float(op.right.value))
         return sge.Case(ifs=[self.if_(tiny, self._double(0.0))], default=quotient)
 
+    def visit_Select(self, op: Any, **parts: Any) -> Any:  # noqa: ANN401, N802  # as ibis has it
+        """Select; where functions are called, once for each row: PostgreSQL would call them again for each filter."""
+        query = super().visit_Select(op, **parts)
+        alone = not any(parts[name] for name in ("predicates", "qualified", "sort_keys", "distinct"))
+        return query.offset(0) if alone and op.find_below(ops.ScalarUDF, filter=ops.Value) else query
+
     def visit_ScalarUDF(self, op: Any, **arguments: Any) -> Any:  # noqa: ANN401, N802  # as ibis has it
         """Call a function by its own name; sqlglot would translate some."""
         return sge.Anonymous(this=f"pg_catalog.{op.__func_name__}", expressions=list(arguments.values()))

@@ -1,0 +1,62 @@
+"""A real PostgreSQL for the tests of the engine."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import psycopg
+import pytest
+from tests.privacy.ledger.postgres import server
+
+from gridveil.cube import Grid, Window
+from gridveil.ingest.engines.settings import EngineSettings
+from gridveil.ingest.ingest import ingest
+from gridveil.ingest.report import Report
+from gridveil.ingest.schema import HouseholdsTable, ReadingsTable
+from gridveil.privacy.bound import Bound
+from tests.ingest.conftest import WINDOW
+
+SQUARE = Grid(0, 0, 2, 2, 2, 2)
+HOMES = "CREATE TABLE households AS SELECT * FROM (VALUES ('a', 0.5::float8, 0.5::float8), ('b', 1.5, 1.5)) t(household, x, y);"
+
+
+@pytest.fixture(scope="session")
+def new_postgres() -> Iterator[Callable[[], str]]:
+    """A function that returns the URL of a new, empty database on a real server."""
+    with server() as new:
+        yield new
+
+
+@pytest.fixture(scope="session")
+def database(new_postgres: Callable[[], str]) -> str:
+    """The URL of one database on it."""
+    return new_postgres()
+
+
+@pytest.fixture
+def empty(database: str) -> str:
+    """The URL of a database whose schema `public` is empty."""
+    with psycopg.connect(database, autocommit=True) as connection:
+        connection.execute("SET client_min_messages = warning; DROP SCHEMA IF EXISTS public CASCADE; CREATE SCHEMA public")
+    return database
+
+
+Ask = Callable[..., tuple[dict[tuple[int, ...], int], Report]]
+
+
+@pytest.fixture
+def ask_postgres(empty: str) -> Ask:
+    """Run statements that make tables, and ingest `readings` and `households`: Wh by (x, y, step), and the report."""
+
+    def run(
+        statements: str, *, homes: str = HOMES, window: Window = WINDOW, grid: Grid = SQUARE, url: str = "", **options: Any
+    ) -> tuple[dict[tuple[int, ...], int], Report]:
+        with psycopg.connect(empty, autocommit=True) as connection:
+            connection.execute((homes + statements).encode())
+        tables = ReadingsTable("readings", **options), HouseholdsTable("households")
+        source, report = ingest(*tables, grid, window, EngineSettings("postgres", database=url or empty))
+        cube = source.bounded_cube(window, Bound(10**6, 10**9))
+        source.engine.close()
+        return {tuple(int(i) for i in where): int(cube[tuple(where)]) for where in np.argwhere(cube)}, report
+
+    return run

@@ -1,15 +1,21 @@
-"""The knapsack against enumeration of every admissible contribution."""
+"""The knapsack against enumeration of every admissible contribution, and compact accounts against plain ones."""
 
+from datetime import UTC, datetime, timedelta
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gridveil.cube import Window
 from gridveil.errors import UsageError
-from gridveil.privacy.account import worst_loss
+from gridveil.privacy.account import Account, Marks, worst_loss
 from gridveil.privacy.bound import Bound
+
+SHAPE = (2, 3, 4)
+WINDOW = Window(datetime(2013, 2, 4, tzinfo=UTC), timedelta(hours=1), SHAPE[2])
 
 
 def enumerate_worst(weights: list[float], bound: Bound) -> float:
@@ -42,3 +48,45 @@ def test_one_weight_for_all_steps_is_the_same_as_all_steps_alike(
 def test_bounds_that_could_break_the_arithmetic_are_refused(step: int, window: int) -> None:
     with pytest.raises(UsageError, match="Wh"):
         Bound(step, window)
+
+
+@st.composite
+def measurements(draw: st.DrawFn) -> tuple[Marks, Any]:
+    """Labels of any shape that broadcasts to the cube, and a weight of each label; often equal, -1 where not measured.
+
+    Labels that are broadcast, or repeat along an axis, have full length and do not vary.
+    """
+    shape = tuple(draw(st.sampled_from([1, full])) for full in SHAPE)
+    size, least = int(np.prod(shape)), draw(st.sampled_from([-1, 0]))
+    marks = np.array(draw(st.lists(st.integers(least, 2), min_size=size, max_size=size))).reshape(shape)
+    if draw(st.booleans()):
+        marks = np.broadcast_to(marks, SHAPE)
+    weight = np.array(draw(st.lists(st.sampled_from([0.1, 0.1, 1 / 3, 7.0]), min_size=3, max_size=3)))
+    return marks, weight
+
+
+@given(
+    made=st.lists(measurements(), min_size=1, max_size=5),
+    bound=st.builds(Bound, step=st.integers(1, 4), window=st.integers(1, 20)),
+)
+def test_a_compact_account_has_the_losses_of_a_plain_one(made: list[Any], bound: Bound) -> None:
+    """A plain one keeps a weight for each cell and step. Axes are short just where nothing measured varies."""
+    account, plain, short = Account(WINDOW, bound), np.zeros(SHAPE), [True] * 3
+    for marks, weight in made:
+        weights = np.broadcast_to(np.where(marks >= 0, weight[marks], 0.0), SHAPE)
+        plain = plain + weights
+        short = [kept and not np.ptp(weights, axis=axis).any() for axis, kept in enumerate(short)]
+        asked = account.loss_with(marks, weight)
+        np.testing.assert_allclose(np.broadcast_to(asked, SHAPE[:2]), worst_loss(plain, SHAPE[2], bound), rtol=1e-12)
+        account.add(marks, weight)
+        np.testing.assert_array_equal(np.broadcast_to(account.weights, SHAPE), plain)
+        assert [length == 1 for length in account.weights.shape] == short
+
+
+def test_equal_noise_on_everything_takes_one_number_whatever_its_labels() -> None:
+    account = Account(WINDOW, Bound(3, 7))
+    for marks in (np.arange(24).reshape(SHAPE), np.zeros((1, 1, 1), dtype=int), np.arange(4).reshape(1, 1, 4)):
+        account.add(marks, np.full(24, 0.5))
+    assert account.weights.tolist() == [[[1.5]]]
+    account.add(np.array([0, 0, -1, -1]).reshape(1, 1, 4), np.array([0.5]))
+    assert account.weights.tolist() == [[[2.0, 2.0, 1.5, 1.5]]]

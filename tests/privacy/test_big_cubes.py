@@ -1,0 +1,198 @@
+"""Cubes that are too large to be held: asked for in slabs, with the same answers and charges, and little memory."""
+
+import tracemalloc
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gridveil.cube import Grid, Window
+from gridveil.errors import BudgetError, UsageError
+from gridveil.mechanisms.even import Even
+from gridveil.mechanisms.identity import Identity
+from gridveil.privacy import slabs
+from gridveil.privacy.bound import Bound
+from gridveil.privacy.budget import PureDP
+from gridveil.privacy.checks import check_scales
+from gridveil.privacy.kernel import Kernel
+from gridveil.privacy.transforms import Haar
+from gridveil.testing import InventedSource, Nobody, SeededLaplace
+
+SHAPE = (5, 3, 8)
+MB = 2**20
+
+
+def source_of(shape: tuple[int, int, int]) -> InventedSource:
+    nx, ny, steps = shape
+    return InventedSource(
+        Grid(0, 0, nx, ny, nx, ny), Window(datetime(2013, 2, 4, tzinfo=UTC), timedelta(hours=1), steps)
+    )
+
+
+def kernel_on(source: Any, epsilon: float = 1, seed: int = 0) -> Kernel:
+    steps = source.window.steps
+    bound = Bound(step=1000, window=100 * steps)
+    return Kernel(source, source.window, budget=PureDP(epsilon), bound=bound, noise=SeededLaplace(seed))
+
+
+@contextmanager
+def sizes(held: int, slab: int) -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(slabs, "HELD_VALUES", held)
+        patched.setattr(slabs, "SLAB_VALUES", slab)
+        yield
+
+
+@st.composite
+def labels(draw: st.DrawFn) -> Any:
+    shape = tuple(draw(st.sampled_from([1, full])) for full in SHAPE)
+    size = int(np.prod(shape))
+    marks = np.array(draw(st.lists(st.integers(-1, 4), min_size=size, max_size=size))).reshape(shape)
+    marks.flat[0] = 4  # there is something to measure
+    return marks
+
+
+@given(marks=labels(), slab=st.integers(1, 130), options=st.sampled_from([{}, {"sequential": True}]))
+def test_sums_of_slabs_are_those_of_the_whole(marks: Any, slab: int, options: dict[str, Any]) -> None:
+    at_once, in_slabs = kernel_on(source_of(SHAPE)), kernel_on(source_of(SHAPE))
+    whole = at_once.sums(marks, 0.5, **options)
+    with sizes(held=0, slab=slab):
+        parts = in_slabs.sums(marks, 0.5, **options)
+    assert parts.values.tolist() == whole.values.tolist()
+    assert parts.scales.tolist() == whole.scales.tolist()
+    assert in_slabs.spent == at_once.spent
+
+
+@given(slab=st.integers(1, 130), held=st.sampled_from([0, 10**6]), bound=st.none() | st.just(Bound(30, 90)))
+def test_every_cell_and_step_by_itself_is_as_if_they_were_numbered(slab: int, held: int, bound: Bound | None) -> None:
+    numbered, alone = kernel_on(source_of(SHAPE)), kernel_on(source_of(SHAPE))
+    expected = numbered.sums(np.arange(np.prod(SHAPE)).reshape(SHAPE), 0.5, bound=bound)
+    with sizes(held, slab):
+        found = alone.sums(None, 0.5, bound=bound)
+    assert found.values.tolist() == expected.values.tolist()
+    assert found.values.dtype == np.int64
+    assert found.scales.tolist() == expected.scales.tolist()
+    assert alone.spent == numbered.spent
+    assert alone.records == numbered.records
+    for kernel in (alone, numbered):  # and what is asked next costs the same
+        kernel.sums(np.arange(8), 0.25, bound=bound)
+    assert alone.spent == numbered.spent
+
+
+@pytest.mark.parametrize("options", [{"relative": [1.0] * 120}, {"sequential": True}, {"noise": "staircase"}])
+def test_options_that_need_labels_are_refused_without(options: dict[str, Any]) -> None:
+    source = source_of(SHAPE)
+    kernel = kernel_on(source)
+    with pytest.raises(UsageError, match="labels"):
+        kernel.sums(None, 0.5, **options)
+    assert (kernel.spent, source.asked) == (0, [])
+
+
+class Empty(InventedSource):
+    """The same source without households."""
+
+    def bounded_cube(self, window: Window, bound: Bound, rows: slice | None = None) -> Any:
+        return 0 * super().bounded_cube(window, bound, rows)
+
+
+def test_slabs_follow_from_public_sizes_alone() -> None:
+    """The same rows are asked for whatever the data are; none twice, and no more than fit."""
+    asked = []
+    for town in (source_of(SHAPE), Empty(source_of(SHAPE).grid, source_of(SHAPE).window)):
+        with sizes(held=119, slab=50):
+            kernel_on(town).sums(0, 1)
+        asked.append(town.asked)
+    assert asked[0] == asked[1] == [slice(0, 2), slice(2, 4), slice(4, 5)]
+
+
+def test_cubes_are_held_while_there_is_room_for_them() -> None:
+    source = source_of(SHAPE)
+    kernel = kernel_on(source, epsilon=100)
+    first, second, third = Bound(1, 8), Bound(2, 16), Bound(3, 24)
+    with sizes(held=2 * 120, slab=50):
+        for bound in (first, second, second, first, second):
+            kernel.sums(0, 1, bound=bound)
+        assert source.asked == [None, None]
+        kernel.sums(0, 1, bound=third)  # `first` was asked for longest ago
+        kernel.sums(0, 1, bound=second)
+        assert source.asked == [None] * 3
+        kernel.sums(0, 1, bound=first)
+        assert source.asked == [None] * 4
+        kernel.sums(0, 1, bound=second)
+        assert source.asked == [None] * 4
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda k: k.matrix(None, None, np.eye(8), 0.5),
+        lambda k: k.transform(Haar(), 0.5),
+        lambda k: k.deviations(np.zeros((1, 1, 1), dtype=int), 0.5),
+    ],
+)
+def test_questions_about_the_whole_cube_are_refused_if_it_is_too_large(ask: Callable[[Kernel], Any]) -> None:
+    source = source_of(SHAPE)
+    kernel = kernel_on(source)
+    with sizes(held=119, slab=50), pytest.raises(UsageError, match=r"5 x 3 x 8.*at most 119.*mosaic"):
+        ask(kernel)
+    assert (kernel.spent, kernel.records, source.asked) == (0, (), [])
+    with sizes(held=120, slab=50):
+        ask(kernel)
+
+
+@pytest.mark.parametrize("held", [0, 1000])
+def test_a_source_that_gives_other_rows_than_those_asked_for_is_not_believed(held: int) -> None:
+    class Deaf(Nobody):
+        def bounded_cube(self, window: Window, bound: Bound, rows: slice | None = None) -> Any:
+            return super().bounded_cube(window, bound, None if rows else slice(0, 1))
+
+    with sizes(held, slab=50), pytest.raises(UsageError, match="protocol"):
+        kernel_on(Deaf(source_of(SHAPE).grid, source_of(SHAPE).window)).sums(0, 1)
+
+
+def test_scales_that_are_one_number_are_checked_as_one() -> None:
+    """A terabyte would be needed to compare each of them."""
+    check_scales(np.broadcast_to(1.0, 10**12))
+    for scale in (2.0**51, 2.0**-51, np.nan):
+        with pytest.raises(BudgetError):
+            check_scales(np.broadcast_to(scale, 10**12))
+
+
+LARGE = (64, 64, 2000)
+"""62.5 MB as integers."""
+
+
+BLOCK = (np.arange(64) // 16).astype(np.int16)
+PARTS = (BLOCK[:, None] * 4 + BLOCK)[:, :, None] * np.int16(6) + np.arange(2000, dtype=np.int16) % 6
+"""Labels of every cell and step, 15.6 MB: parts of the day in blocks of the map."""
+
+
+@pytest.mark.parametrize(
+    ("ask", "most"),
+    [
+        pytest.param(lambda face: Identity().release(face), 62.5 + 10, id="identity"),
+        pytest.param(lambda face: Even().release(face), 10, id="even"),
+        pytest.param(lambda face: face.sums(np.arange(2000), 1), 10, id="time"),
+        pytest.param(lambda face: face.sums(np.arange(64 * 64).reshape(64, 64, 1), 1), 10, id="space"),
+        pytest.param(lambda face: face.sums(PARTS, 1), 16 + 10, id="labels"),
+        pytest.param(lambda face: face.sums(PARTS, 1, sequential=True), 16 + 10, id="sequential"),
+        pytest.param(lambda face: face.sums(PARTS, 1, noise="staircase"), 16 + 10, id="staircase"),
+    ],
+)
+def test_nothing_of_the_size_of_the_cube_is_made_but_what_was_asked_for(ask: Callable[[Any], Any], most: float) -> None:
+    """In slabs of 2 MB. Labels are copied once: what is charged for is what is answered."""
+    source = source_of(LARGE)
+    face = kernel_on(source).face()
+    with sizes(held=2**20, slab=2**18):
+        tracemalloc.start()
+        kept = ask(face)
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+    del kept
+    assert peak < most * MB
+    assert len(source.asked) == 32

@@ -1,7 +1,8 @@
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC, date, datetime, timedelta
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 
 from gridveil.cube import Grid, Window
 from gridveil.estimate import Estimate, NoisyParts, Replicates
+from gridveil.release.catalogue import Catalogue, Listed, write_catalogue
 from gridveil.release.label import (
     BoundFacts,
     GridFacts,
@@ -63,6 +65,29 @@ def make_estimate(kind: str, grid: Grid = GRID, window: Window = WINDOW, seed: i
     else:
         errors = Replicates(rng.normal(1000, 100, (40, *shape[:2])), rng.normal(1, 0.2, (40, shape[2])))
     return Estimate(values, errors)
+
+
+def make_series(
+    folder: Path, estimates: Sequence[Estimate], grid: Grid = GRID, start: datetime = WINDOW.start, **label: object
+) -> Path:
+    """Write estimates as releases one after the other, and their catalogue."""
+    listed = []
+    for estimate in estimates:
+        window = Window(start, WINDOW.step, estimate.values.shape[2])
+        name = f"{window.start:%Y-%m-%dT%H}"
+        write_release(
+            folder / name, grid=grid, window=window, estimate=estimate, label=make_label(grid, window, **label)
+        )
+        listed.append(listing(folder, name, window))
+        start = window.end
+    write_catalogue(folder, Catalogue(title="A series", cadence="day", timezone="UTC", releases=tuple(listed)))
+    return folder
+
+
+def listing(folder: Path, name: str, window: Window) -> Listed:
+    """Return what a catalogue says of a release."""
+    known = sha256((folder / name / "SHA256SUMS").read_bytes()).hexdigest()
+    return Listed(path=name, start=window.start, end=window.end, sha256=known)
 
 
 KINDS = ("identity", "scaled", "parts", "pillars", "replicates")

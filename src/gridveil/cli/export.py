@@ -18,7 +18,7 @@ SOON = 2.0
 
 
 def run(
-    release: Annotated[Path, typer.Argument(help="The folder of a release")],
+    release: Annotated[Path, typer.Argument(help="The folder of a release, or of a series")],
     to: Annotated[str, typer.Option(help="parquet, csv, geojson, geoparquet, zarr or xlsx")],
     out: Annotated[Path, typer.Option(help="A new file; for zarr a new folder")],
 ) -> None:
@@ -29,6 +29,7 @@ def run(
     from gridveil.release.wording import NOT_PRIVATE_WHY
 
     opened = open_release(release)
+    show.note(opened.label)
     with _late_bar() as tell:
         written = export(opened, out, to, tell)
     for path in written:

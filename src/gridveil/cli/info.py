@@ -9,22 +9,22 @@ import typer
 
 
 def run(
-    release: Annotated[Path, typer.Argument(help="The folder of a release")],
+    release: Annotated[Path, typer.Argument(help="The folder of a release, or of a series")],
     registry: Annotated[bool, typer.Option("--registry", help="As YAML for OpenDP's deployments registry")] = False,
 ) -> None:
     """Show the privacy label of a release in plain words."""
     from gridveil.release.label import describe
-    from gridveil.release.open import open_release
+    from gridveil.release.open import open_runs
 
-    label = open_release(release).label
+    labels = [opened.label for opened in open_runs(release)]
     if registry:
         import yaml
 
         from gridveil.release.registry import to_registry
 
-        typer.echo(yaml.safe_dump(to_registry(label), sort_keys=False, allow_unicode=True))
+        typer.echo(yaml.safe_dump_all(map(to_registry, labels), sort_keys=False, allow_unicode=True))
         return
-    for section in describe(label):
+    for section in (section for label in labels for section in describe(label)):
         typer.secho(section.heading, bold=True)
         for line in section.lines:
             typer.echo(f"  {line}")

@@ -25,7 +25,7 @@ DAY = timedelta(days=1)
 
 
 def run(
-    release: Annotated[Path, typer.Argument(help="The folder of a release")],
+    release: Annotated[Path, typer.Argument(help="The folder of a release, or of a series")],
     x: Annotated[str | None, typer.Option(help="Cells west to east, A:B without B, counted from 0 [all]")] = None,
     y: Annotated[str | None, typer.Option(help="Cells south to north [all]")] = None,
     bbox: Annotated[
@@ -42,11 +42,13 @@ def run(
 ) -> None:
     """Ask how much a region used over a period, and how sure that is."""
     from gridveil.cli import areas, show
-    from gridveil.release.open import open_release
+    from gridveil.release.open import open_runs
     from gridveil.release.wording import error_bars
 
     _check_together(x or y, bbox, area, each)
-    opened, period = open_release(release), _period(time)
+    period = _period(time)
+    opened = _run_of(open_runs(release), period)
+    show.note(opened.label)
     content = None if area is None else areas.read(area)
     found = [] if area is None else areas.features(content)
     covers = error_bars(corrected=opened.label.correction is not None, about_the_truth=opened.about_the_truth)
@@ -86,6 +88,19 @@ def _check_together(cells: str | None, bbox: str | None, area: Path | None, each
     if each and area is None:
         msg = "--each is of the polygons of a file: give --area FILE too"
         raise UsageError(msg)
+
+
+def _run_of(runs: list[Release], period: Period) -> Release:
+    """Return the run of a series without gaps that has a period; the longest if none has, which then says so."""
+    from gridveil.release.open import longest
+    from gridveil.release.times import step_range
+
+    if period is not None and isinstance(period[0], str):
+        for run in runs:
+            with suppress(UsageError):
+                step_range(period, run.window)
+                return run
+    return longest(runs)
 
 
 def _area(release: Release, bbox: str | None, content: Any) -> Area | None:  # noqa: ANN401 - anybody's JSON

@@ -9,13 +9,16 @@ import typer
 
 
 def run(
-    release: Annotated[Path, typer.Argument(help="The folder of a release")],
+    release: Annotated[Path, typer.Argument(help="The folder of a release, or of a series")],
     out: Annotated[Path, typer.Option("--out", "-o", help="The page: a new file")] = Path("report.html"),
     timezone: Annotated[str, typer.Option(help="Whose clock typical days go by, e.g. Europe/London")] = "UTC",
 ) -> None:
     """Write one self-contained page about a release, to be mailed: maps, curves, highest cells, label."""
+    from gridveil.cli import show
     from gridveil.release.open import open_release
     from gridveil.report.page import write_report
 
-    write_report(open_release(release), out, name=release.resolve().name, zone=timezone)
+    opened = open_release(release)
+    show.note(opened.label)
+    write_report(opened, out, name=release.resolve().name, zone=timezone)
     typer.echo(f"{out} (open it in a browser, or mail it: it loads nothing)")

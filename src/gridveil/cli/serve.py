@@ -9,7 +9,7 @@ import typer
 
 
 def run(
-    releases: Annotated[list[Path], typer.Argument(help="Folders of releases")],
+    releases: Annotated[list[Path], typer.Argument(help="Folders of releases, or of series")],
     port: Annotated[int, typer.Option(help="0: any free one", min=0, max=65535)] = 8000,
     host: Annotated[str, typer.Option(help="Where to listen; 0.0.0.0 lets other machines in")] = "127.0.0.1",
     browse: Annotated[bool, typer.Option("--open", help="Open the map in a browser")] = False,

@@ -19,6 +19,7 @@ from gridveil.ingest.report import NOTHING_COUNTED
 if TYPE_CHECKING:
     from gridveil.ingest.report import Report
     from gridveil.mechanisms.base import Progress as Tell
+    from gridveil.release.label import Label
 
 out = Console(highlight=False, soft_wrap=True, markup=False)
 operator = Console(stderr=True, highlight=False, markup=False)
@@ -62,6 +63,12 @@ def report(seen: Report, console: Console) -> None:
     console.print(table)
     for hint in seen.hints:
         console.print(hint)
+
+
+def note(label: Label) -> None:
+    """Say what must be said of what is shown at all: that it is not all of a series."""
+    if label.note is not None:
+        operator.print(label.note)
 
 
 def command(*words: object) -> str:

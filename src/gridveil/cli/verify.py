@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def run(
-    release: Annotated[Path, typer.Argument(help="The folder of a release")],
+    release: Annotated[Path, typer.Argument(help="The folder of a release, or of a series")],
     ledger: Annotated[
         str | None, typer.Option(help="The publisher's ledger, or an export of it: is the release what was debited?")
     ] = None,
@@ -24,19 +24,26 @@ def run(
 
     Who can change the files can make all of this fit. That a release is the
     publisher's own shows in the publisher's ledger alone, or in an export of
-    it. Exit code 3 if anything is at fault.
+    it. Exit code 3 if anything is at fault. Of a series every release is
+    checked, and that it is the one that the catalogue lists.
     """
     from rich.table import Table
     from rich.text import Text
 
     from gridveil.cli import show
+    from gridveil.release.catalogue import is_series
     from gridveil.release.verify import NOT_SHOWN, WHO_WROTE_IT, WHOSE_LEDGER, verify
+    from gridveil.release.verify_series import verify_series
 
     book = None if ledger is None else _book(ledger)
     if not release.is_dir():
         msg = f"{release}: there is no such folder; give the folder of a release"
         raise InputError(msg)
-    checks = verify(release, book)
+    if is_series(release):
+        with show.bars() as tell:
+            checks = verify_series(release, book, tell)
+    else:
+        checks = verify(release, book)
     table = Table("what", "", "what it means")
     styles = {"ok": "green", "FAULT": "bold red", "not checked": "dim"}
     for check in checks:

@@ -136,7 +136,10 @@ def write_catalogue(folder: Path, catalogue: Catalogue) -> None:
 
 def _check_version(path: Path, content: object) -> None:
     version = content.get("gridveil_catalogue") if isinstance(content, dict) else None
-    if isinstance(version, int) and not isinstance(version, bool) and version > FORMAT:
+    if not isinstance(version, int) or isinstance(version, bool):
+        msg = "it does not say which gridveil_catalogue it is"
+        raise ValueError(msg)  # noqa: TRY004 - of a file, not of an argument
+    if version > FORMAT:
         msg = f"{path}: format {version} is newer than this gridveil reads; upgrade it: pip install -U gridveil"
         raise InputError(msg)
 

@@ -82,11 +82,15 @@ class Release:
         )
 
     @property
-    def files(self) -> dict[str, Path]:
-        """The files that hold the values and the label; of a series' releases, by their folders' names."""
-        if isinstance(self._errors, JoinedErrors):
-            return self._errors.shelf.files
-        return {VALUES: self.path, LABEL: self.path.with_name(LABEL)}
+    def is_series(self) -> bool:
+        """Whether it is several releases, each with files of its own."""
+        return isinstance(self._errors, JoinedErrors)
+
+    @property
+    def files(self) -> list[Path]:
+        """The files that answers come from: values and labels."""
+        values = self._errors.shelf.files if isinstance(self._errors, JoinedErrors) else [self.path]
+        return [path for value in values for path in (value, value.with_name(LABEL))]
 
     def values(self) -> NDArray[np.float32]:
         """Return all values, kWh, axes (x, y, t)."""
@@ -243,7 +247,11 @@ def open_release(path: Path | str) -> Release:
 
     Of a series with gaps it is the longest run without one (`Release.label.note` says so); `open_runs` opens all.
     """
-    runs = open_runs(path)
+    return longest(open_runs(path))
+
+
+def longest(runs: list[Release]) -> Release:
+    """Return the run with most steps; of equal ones the latest."""
     return max(reversed(runs), key=lambda release: release.window.steps)
 
 

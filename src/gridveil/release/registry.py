@@ -19,6 +19,7 @@ def to_registry(label: Label, *, curator_type: CuratorType = "Industry") -> dict
     if not label.private:
         msg = "this release is not private (test noise): it cannot be registered as a deployment"
         raise UsageError(msg)
+    parts = [line for section in label.of_parts() for line in section.lines]
     return {
         "url_slug": _slug(f"{label.title} {label.publisher} {label.published.year}"),
         "deployment": {
@@ -37,9 +38,9 @@ def to_registry(label: Label, *, curator_type: CuratorType = "Industry") -> dict
             "deployment_model": {
                 "model_name": "Central",
                 "actors": "The publisher, trusted with the readings. Whoever reads the release, trusted with nothing.",
-                "release_type": "One release",
-                "release_type_details": f"Ledger: {label.ledger}",
-                "data_source_type": "Static",
+                "release_type": "Many releases" if parts else "One release",
+                "release_type_details": f"Ledger: {label.ledger}{_list(parts)}",
+                "data_source_type": "Dynamic" if parts else "Static",
                 "access_type": "Non-interactive",
             },
             "implementation": _implementation(label),

@@ -53,7 +53,7 @@ def read_runs(folder: Path) -> list[tuple[Label, Content | JoinedContent]]:
     if not parts:
         msg = f"{folder / CATALOGUE}: it lists no release yet"
         raise InputError(msg)
-    _check_alike(folder, parts)
+    check_alike(folder, parts)
     runs = runs_of(parts)
     return [_joined(folder, catalogue, run, _gaps(runs, run)) for run in runs]
 
@@ -107,14 +107,13 @@ def _check_there(place: Path) -> None:
         raise ValueError(msg)
 
 
-def _check_alike(folder: Path, parts: Sequence[Part]) -> None:
+def check_alike(folder: Path, parts: Sequence[Part]) -> None:
     """Refuse releases on different grids, or with steps of different length."""
-    first = parts[0].label
     for part in parts:
         label = part.label
         for what, is_so in (
-            ("grid", label.grid == first.grid),
-            ("step", label.window.step_seconds == first.window.step_seconds),
+            ("grid", label.grid == parts[0].label.grid),
+            ("step", label.window.step_seconds == parts[0].label.window.step_seconds),
         ):
             if not is_so:
                 msg = (

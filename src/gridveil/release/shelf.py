@@ -11,7 +11,6 @@ from threading import RLock
 import numpy as np
 from numpy.typing import NDArray
 
-from gridveil.release.files import LABEL
 from gridveil.release.label import Label
 from gridveil.release.read import CACHED_BYTES, Content, read_content
 
@@ -64,10 +63,9 @@ class Shelf:
         return number in self._open
 
     @property
-    def files(self) -> dict[str, Path]:
-        """The files of all releases, by the names of their folders and their own."""
-        paths = (path for place in self.places for path in (place.path, place.path.with_name(LABEL)))
-        return {f"{path.parent.name}/{path.name}": path for path in paths}
+    def files(self) -> list[Path]:
+        """The files of all releases' values."""
+        return [place.path for place in self.places]
 
     def steps(self, number: int) -> int:
         """Return how many steps a release has."""

@@ -45,7 +45,7 @@ class Downloads:
 
     def get(self, served: Served, form: Format) -> File:
         """Return a file, made now if need be; one at a time, beside other questions."""
-        if form in OWN:
+        if form in served.files:
             return File(served.files[form], file_name(served, form), OWN[form][1])
         why = _refused(served, form)
         if why is not None:
@@ -63,7 +63,7 @@ def downloads(served: Served) -> list[dict[str, Any]]:
     return [
         {"format": form, "name": file_name(served, form), "bytes": served.sizes.get(form)}
         for form in get_args(Format)
-        if form in OWN or _refused(served, form) is None
+        if form in served.files or _refused(served, form) is None
     ]
 
 
@@ -89,10 +89,15 @@ def _make(served: Served, path: Path, form: Format) -> None:
 
 def _refused(served: Served, form: str) -> str | None:
     release = served.release
+    if form in OWN:
+        return (
+            f"{form}: a series has no such file, but each of its releases has one, in its own folder; ask for another "
+            "format, or for one of them: gridveil serve SERIES/RELEASE"
+        )
     rows = release.grid.cells * release.window.steps
     if rows > MOST_ROWS:
         return (
-            f"{rows:,} rows are more than the server writes while you wait ({MOST_ROWS:,}); download the netcdf, or "
-            f"run: gridveil export RELEASE --to {form}"
+            f"{rows:,} rows are more than the server writes while you wait ({MOST_ROWS:,}); "
+            f"{'download the netcdf, or ' if served.files else ''}run: gridveil export RELEASE --to {form}"
         )
     return refusal(release, form)

@@ -12,7 +12,7 @@ from pathlib import Path
 import gridveil
 from gridveil.errors import InputError
 from gridveil.release.files import LABEL, dump_label
-from gridveil.release.open import Release, open_release
+from gridveil.release.open import Release, open_runs
 
 Stamp = tuple[int, int, int]
 
@@ -24,7 +24,7 @@ class Served:
         self.id = name
         self.release = release
         self.together = together
-        self.files = {"netcdf": release.path, "label": release.path.with_name(LABEL)}
+        self.files = {} if release.is_series else {"netcdf": release.path, "label": release.path.with_name(LABEL)}
         self.sizes = {form: path.stat().st_size for form, path in self.files.items()}
         self._stamps = self._now()
         self._whole = {0: 0.0}  # kWh up to some steps
@@ -62,7 +62,7 @@ class Served:
         return tag(self.fingerprint, *asked)
 
     def _now(self) -> list[Stamp]:
-        return [stamp(path.stat()) for path in self.files.values()]
+        return [stamp(path.stat()) for path in self.release.files]
 
 
 def stamp(stat: stat_result) -> Stamp:
@@ -96,13 +96,16 @@ def together(releases: Mapping[str, Release]) -> str | None:
 
 
 def open_all(folders: Iterable[Path]) -> dict[str, Release]:
-    """Open releases, each under the slug of its folder's name; a second of the same name gets a number."""
+    """Open releases, each under the slug of its folder's name; a second of the same name gets a number.
+
+    A series is one, or as many as it has runs without a gap.
+    """
     releases: dict[str, Release] = {}
     for folder in folders:
-        opened = open_release(folder)
         slug = slug_of(folder.resolve().name)
-        names = (slug, *(f"{slug}-{number}" for number in range(2, len(releases) + 2)))
-        releases[next(name for name in names if name not in releases)] = opened
+        for opened in open_runs(folder):
+            names = (slug, *(f"{slug}-{number}" for number in range(2, len(releases) + 2)))
+            releases[next(name for name in names if name not in releases)] = opened
     return releases
 
 

@@ -17,6 +17,7 @@ from gridveil import statement
 from gridveil.audit import outcomes, study
 from gridveil.audit.effort import Attack
 from gridveil.ingest.source import IngestedSource
+from gridveil.privacy import noise as noise_module
 from gridveil.privacy.kernel import Kernel
 from gridveil.privacy.noise import ExactNoise
 from gridveil.privacy.transforms import Haar
@@ -48,7 +49,7 @@ ATTACKS = {
 }
 
 SCALED = "(of.total > bound.window).ifelse((of.wh * bound.window) // of.total, of.wh)"
-REUSED = "values[of_scale] + _measurement(float(scale))([0])[0]"
+REUSED = "values + _measurement(scale)([0])[0]"
 SEEDED = f"return values + np.rint({NUMPY.format(seed=7)}).astype(np.int64)"
 
 ANOTHER = "the same noisy answers led to another release"
@@ -56,7 +57,7 @@ FAULTS: dict[str, tuple[Attack, str, Fault]] = {
     "half the noise, by the sampler": (
         DRAWN,
         "log-likelihood: 1.",
-        mistake(ExactNoise, "add", DRAW, DRAW.replace("(scale)", "(scale / 2)")),
+        mistake(noise_module, "_add_of_scale", DRAW, DRAW.replace("(scale)", "(scale / 2)")),
     ),
     "half the noise, by the kernel": (
         PLAYED,
@@ -68,7 +69,7 @@ FAULTS: dict[str, tuple[Attack, str, Fault]] = {
         "a loss of 1.069",
         mistake(Haar, "sensitivity", LEVEL, f"{LEVEL} if nodes > 1 else 0"),
     ),
-    "noise reused between cells": (WATCHED, "less the median", mistake(ExactNoise, "add", DRAW, REUSED)),
+    "noise reused between cells": (WATCHED, "less the median", mistake(noise_module, "_add_of_scale", DRAW, REUSED)),
     "a step bound that is not enforced": (
         STEP,
         "a loss of 3.2",

@@ -1,6 +1,6 @@
-"""Faults of the sampler: too little noise, noise that is shared, repeated, or finer than whole numbers.
+"""Faults of noise: too little of it, noise that is shared, repeated, or finer than whole numbers.
 
-False alarms: guards that test a distribution object to good code with probability 1e-6 for each of their tests (see
+False alarms: guards that test a distribution object to good code with at most 1e-6 for each of their tests (see
 tests/statistics); fewer than 20 are run here, so that this file fails by chance with probability below 2e-5.
 """
 
@@ -21,8 +21,8 @@ from gridveil.privacy import noise as noise_module
 from gridveil.privacy.noise import ExactNoise
 from gridveil.privacy.staircase import Staircase
 
-DRAW = "_measurement(float(scale))(values[of_scale].tolist())"
-MADE = "answers = np.empty_like(values)"
+DRAW = "_measurement(scale)(values.tolist())"
+MADE = "true, of_each = values.reshape(-1), np.broadcast_to(scales, values.shape)"
 NUMPY = "np.random.default_rng({seed}).laplace(0, scales)"
 STAIRCASE = Staircase(5, 2, 0.5)
 
@@ -44,8 +44,8 @@ FACTORS = ("0.5", "0.9", "1.1")
 
 def test_half_the_noise_or_a_scale_wrong_by_a_tenth() -> None:
     check_caught(
-        lambda: sampler.test_noise_follows_the_discrete_laplace_and_the_test_has_power(3.3),
-        *(mistake(ExactNoise, "add", DRAW, DRAW.replace("(scale)", f"({by} * scale)")) for by in FACTORS),
+        lambda: sampler.test_noise_follows_the_discrete_laplace_and_the_test_has_power(3.3, sampler.FEW),
+        *(mistake(noise_module, "_add_of_scale", DRAW, DRAW.replace("(scale)", f"({by} * scale)")) for by in FACTORS),
     )
 
 
@@ -58,9 +58,11 @@ def test_half_the_noise_or_a_scale_wrong_by_a_tenth_in_a_staircase() -> None:
 
 
 def test_noise_reused_between_cells() -> None:
-    reused = mistake(ExactNoise, "add", DRAW, "values[of_scale] + _measurement(float(scale))([0])[0]")
-    check_caught(sampler.test_no_noise_is_used_again, reused)
-    check_caught(sampler.test_answers_of_several_scales_keep_their_places_and_have_independent_noise, reused)
+    reused = mistake(noise_module, "_add_of_scale", DRAW, "values + _measurement(scale)([0])[0]")
+    check_caught(lambda: sampler.test_no_noise_is_used_again(sampler.FEW), reused)
+    check_caught(
+        lambda: sampler.test_answers_of_several_scales_keep_their_places_and_have_independent_noise(sampler.FEW), reused
+    )
 
 
 def test_noise_reused_between_measurements() -> None:
@@ -69,35 +71,36 @@ def test_noise_reused_between_measurements() -> None:
 
     def fault(patched: pytest.MonkeyPatch) -> None:
         patched.setattr(noise_module, "drawn", drawn, raising=False)
-        mistake(ExactNoise, "add", DRAW, "values[of_scale] + drawn(float(scale))[:of_scale.sum()]")(patched)
+        mistake(noise_module, "_add_of_scale", DRAW, "values + drawn(scale)[:len(values)]")(patched)
 
-    check_caught(sampler.test_threads_never_share_noise, fault)
+    check_caught(lambda: sampler.test_threads_never_share_noise(50), fault)
 
 
 def test_a_fixed_seed() -> None:
     seeded = f"return values + np.rint({NUMPY.format(seed=7)}).astype(np.int64)"
-    check_caught(sampler.test_threads_never_share_noise, mistake(ExactNoise, "add", MADE, seeded))
+    check_caught(lambda: sampler.test_threads_never_share_noise(50), mistake(ExactNoise, "add", MADE, seeded))
     check_caught(
         staircases.test_threads_never_share_noise,
-        mistake(noise_module, "_bits", "os.urandom(8 * count)", "np.random.default_rng(7).bytes(8 * count)"),
+        mistake(noise_module, "random_words", "os.urandom(8 * count)", "np.random.default_rng(7).bytes(8 * count)"),
     )
 
 
 @pytest.mark.parametrize("seed", ["7", ""])
-def test_a_seed_or_another_generator_is_seen_in_the_source(seed: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("file", "line"), [("noise.py", MADE), ("discrete_laplace.py", "t, shift = fraction(scale)")])
+def test_a_seed_or_another_generator_is_seen_in_the_source(file: str, line: str, seed: str, tmp_path: Path) -> None:
     """Noise that is repeatable, and noise that no statistical test can tell from the right one."""
-    broken = tmp_path / "privacy" / "noise.py"
+    broken = tmp_path / "privacy" / file
     broken.parent.mkdir()
 
     def guard() -> None:
         architecture.test_other_randomness_has_a_public_seed_and_stays_out_of_the_trusted_rooms(broken)
 
-    text = (architecture.SRC / "privacy" / "noise.py").read_text()
-    assert text.count(MADE) == 1
+    text = (architecture.SRC / "privacy" / file).read_text()
+    assert text.count(line) == 1
     with planted(lambda patched: patched.setattr(architecture, "SRC", tmp_path)):
         broken.write_text(text)
         guard()
-        broken.write_text(text.replace(MADE, f"return values + np.rint({NUMPY.format(seed=seed)}).astype(np.int64)"))
+        broken.write_text(text.replace(line, f"return values + np.rint({NUMPY.format(seed=seed)}).astype(np.int64)"))
         with pytest.raises(AssertionError):
             guard()
 
@@ -106,7 +109,7 @@ FLOATS = mistake(ExactNoise, "add", MADE, f"return values + {NUMPY.format(seed='
 
 
 def test_float_noise_instead_of_integer() -> None:
-    check_caught(sampler.test_answers_are_whole_numbers_whatever_the_true_value, FLOATS)
+    check_caught(lambda: sampler.test_answers_are_whole_numbers_whatever_the_true_value(1_000), FLOATS)
 
 
 def test_the_precision_attack_proves_more_than_the_claim_against_floats_and_nothing_against_integers() -> None:

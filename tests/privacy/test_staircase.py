@@ -146,7 +146,7 @@ def test_answers_are_cut_off_as_if_integers_had_no_end(monkeypatch: pytest.Monke
 
 def test_uniform_numbers_are_drawn_again_where_they_would_favour_small_ones(monkeypatch: pytest.MonkeyPatch) -> None:
     tape = iter([[2**64 - 1, 5, 2**64 - 2], [2**64 - 1], [7]])
-    monkeypatch.setattr(noise_module, "_bits", lambda count: np.array(next(tape), dtype=np.uint64)[:count])
+    monkeypatch.setattr(noise_module, "random_words", lambda count: np.array(next(tape), dtype=np.uint64)[:count])
     assert noise_module._uniform(3, 3).tolist() == [2, 2, 1]  # 2**64 - 1 is a multiple of 3: only the last is beyond
 
 
@@ -154,5 +154,5 @@ def test_coins_fall_exactly_by_their_chance(monkeypatch: pytest.MonkeyPatch) -> 
     for chance in (1, 2**64 - 1, 2**64, 5 * 2**64 + 3, 2**128 - 1):
         bits = [chance - 1, chance, 0, 2**128 - 1]
         halves = np.array([[b >> 64 for b in bits], [b % 2**64 for b in bits]], dtype=np.uint64)
-        monkeypatch.setattr(noise_module, "_bits", lambda _, halves=halves: halves.ravel())
+        monkeypatch.setattr(noise_module, "random_words", lambda _, halves=halves: halves.ravel())
         assert noise_module._toss(chance, 4).tolist() == [True, False, True, False]

@@ -85,7 +85,7 @@ def _private_bound_epsilon(plan: Plan, records: tuple[Record, ...]) -> float | N
 def _noise(kernel: Kernel) -> str:
     if not kernel.private:
         return wording.TEST_NOISE
-    return wording.exact_noise([record.noise for record in kernel.records], version("opendp"))
+    return wording.exact_noise([(record.noise, record.answers) for record in kernel.records], version("opendp"))
 
 
 def _measurement(plan: Plan, record: Record) -> MeasurementFacts:

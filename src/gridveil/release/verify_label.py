@@ -82,8 +82,8 @@ def _is_noise(label: Label) -> bool:
     """Whether the noise is told as it is written. The version of OpenDP may be any: it is the publisher's."""
     if not label.private:
         return label.noise == wording.TEST_NOISE
-    kinds = [m.noise for m in label.measurements]
-    if not set(kinds) <= wording.NOISES.keys():
+    measured = [(m.noise, m.labels) for m in label.measurements]
+    if not {kind for kind, _ in measured} <= wording.NOISES.keys():
         return False
     before, name, number = label.noise.rpartition("OpenDP ")
-    return f"{before}{name}" == wording.exact_noise(kinds, "") and VERSION.fullmatch(number) is not None
+    return f"{before}{name}" == wording.exact_noise(measured, "") and VERSION.fullmatch(number) is not None

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable
 
 from gridveil.privacy.budget import PLAIN_WORDS_FROM
+from gridveil.privacy.discrete_laplace import VECTORISED_FROM
 
 DEFINITION = "pure epsilon-differential privacy"
 UNIT = "one household, with its entire series in all windows read and its location"
@@ -72,14 +73,20 @@ def exact(epsilon: float) -> str:
     return repr(float(epsilon)).removesuffix(".0")
 
 
-def exact_noise(kinds: Iterable[str], opendp: str) -> str:
-    """Return what noise measurements had, and what drew it.
+def exact_noise(measured: Iterable[tuple[str, int]], opendp: str) -> str:
+    """Return what noise measurements of a kind and a number of answers had, and what drew it.
 
-    >>> exact_noise(["laplace", "staircase", "laplace"], "0.16.0")
+    >>> exact_noise([("laplace", 100), ("staircase", 10), ("laplace", 1)], "0.16.0")
     'exact discrete Laplace and staircase on integers, OpenDP 0.16.0'
+    >>> print(exact_noise([("laplace", 100_000)], "0.16.0"))
+    exact discrete Laplace on integers, gridveil's sampler where 65536 or more answers of one scale are drawn at once, \
+else OpenDP 0.16.0
     """
-    names = dict.fromkeys(NOISES[kind] for kind in kinds)
-    return f"exact discrete {' and '.join(names)} on integers, OpenDP {opendp}"
+    kinds = list(measured)
+    names = dict.fromkeys(NOISES[kind] for kind, _ in kinds)
+    many = any(kind == "laplace" and answers >= VECTORISED_FROM for kind, answers in kinds)
+    ours = f"gridveil's sampler where {VECTORISED_FROM} or more answers of one scale are drawn at once, else "
+    return f"exact discrete {' and '.join(names)} on integers, {ours if many else ''}OpenDP {opendp}"
 
 
 def promise(epsilon: float) -> str:

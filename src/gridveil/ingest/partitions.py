@@ -70,14 +70,20 @@ def partitions(path: str, window: Window, zone: str) -> Partitions:
     return Partitions(tuple(needed), tuple(pattern for pattern in beside if pattern not in needed))
 
 
-def files_of_window(path: str, window: Window, zone: str) -> list[str]:
+def find_files(pattern: str) -> list[str]:
+    """Return the files of a path or pattern on this machine."""
+    return [pattern] if Path(pattern).exists() else glob.glob(pattern, recursive=True)  # noqa: PTH207  # absolute ones
+
+
+def files_of_window(path: str, window: Window, zone: str, find: Callable[[str], list[str]] = find_files) -> list[str]:
     """Return the files of a window's days, and of the days beside it as far as there are any. None is opened.
 
+    find: lists the files of a pattern, where they are on another file system than this machine's.
     Every day of the window must have one: half a week is not a week. Which files there are is a fact of the whole
     table, so that a missing one may stop a publication.
     """
     wanted = partitions(path, window, zone)
-    found = {pattern: _files(pattern) for pattern in (*wanted.needed, *wanted.beside)}
+    found = {pattern: find(pattern) for pattern in (*wanted.needed, *wanted.beside)}
     missing = [pattern for pattern in wanted.needed if not found[pattern]]
     if missing:
         more = f" (nor {len(missing) - 1} more of this window)" if len(missing) > 1 else ""
@@ -87,10 +93,6 @@ def files_of_window(path: str, window: Window, zone: str) -> list[str]:
         )
         raise InputError(msg)
     return sorted({file for files in found.values() for file in files})
-
-
-def _files(pattern: str) -> list[str]:
-    return [pattern] if Path(pattern).exists() else glob.glob(pattern, recursive=True)  # noqa: PTH207  # absolute ones
 
 
 def _check(path: str) -> None:

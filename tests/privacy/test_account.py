@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from gridveil.cube import Window
 from gridveil.errors import UsageError
+from gridveil.privacy import account as account_module
 from gridveil.privacy.account import Account, Marks, worst_loss
 from gridveil.privacy.bound import Bound
 
@@ -79,14 +80,29 @@ def test_a_compact_account_has_the_losses_of_a_plain_one(made: list[Any], bound:
         asked = account.loss_with(marks, weight)
         np.testing.assert_allclose(np.broadcast_to(asked, SHAPE[:2]), worst_loss(plain, SHAPE[2], bound), rtol=1e-12)
         account.add(marks, weight)
-        np.testing.assert_array_equal(np.broadcast_to(account.weights, SHAPE), plain)
-        assert [length == 1 for length in account.weights.shape] == short
+        np.testing.assert_array_equal(np.broadcast_to(account.levels[account.places], SHAPE), plain)
+        assert [length == 1 for length in account.places.shape] == short
+
+
+@pytest.mark.parametrize("most_pairs", [0, 10**9])
+def test_an_account_of_many_weights_is_exact(most_pairs: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """More than small integers number, told apart or not: 600 different weights, then 600 more on the same places."""
+    monkeypatch.setattr(account_module, "MOST_PAIRS", most_pairs)
+    random = np.random.default_rng(0)
+    account, plain = Account(WINDOW, Bound(3, 7)), np.zeros((5, 30, 4))
+    for _ in range(3):
+        marks = random.integers(-1, 600, plain.shape).astype(np.int16)
+        weight = random.uniform(1, 2, 600)
+        account.add(marks, weight)
+        plain += np.append(weight, 0)[marks]
+        np.testing.assert_array_equal(account.levels[account.places], plain)
+    assert len(account.levels) <= plain.size
 
 
 def test_equal_noise_on_everything_takes_one_number_whatever_its_labels() -> None:
     account = Account(WINDOW, Bound(3, 7))
     for marks in (np.arange(24).reshape(SHAPE), np.zeros((1, 1, 1), dtype=int), np.arange(4).reshape(1, 1, 4)):
         account.add(marks, np.full(24, 0.5))
-    assert account.weights.tolist() == [[[1.5]]]
+    assert account.levels[account.places].tolist() == [[[1.5]]]
     account.add(np.array([0, 0, -1, -1]).reshape(1, 1, 4), np.array([0.5]))
-    assert account.weights.tolist() == [[[2.0, 2.0, 1.5, 1.5]]]
+    assert account.levels[account.places].tolist() == [[[2.0, 2.0, 1.5, 1.5]]]

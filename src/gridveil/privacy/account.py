@@ -27,6 +27,9 @@ Weights = Floats
 ROUNDING = 1e-10
 MOST_TERMS = 400_000
 
+MOST_PAIRS = 2**20
+"""Of weights before a measurement and its own, that an account tells apart: a few MB, and never the size of a cube."""
+
 
 def worst_loss(weights: Weights, steps: int, bound: Bound) -> Floats:
     """Return, per pillar, the largest loss that a household within the bound can suffer.
@@ -62,11 +65,16 @@ class Account:
     whatever its labels. The loss is the same: `W` is a sum of arrays that do not vary along the axis, so neither does
     it, and the array of length 1 stands for just that `W`. Along x and y, pillars with equal weights have equal losses,
     and along t `worst_loss` takes one weight for all steps.
+
+    What does vary is kept as the few different weights that there are, and which of them each place has.
+
+    levels: the different weights. places: which of them every (x, y, t) has, broadcastable to the cube.
     """
 
     window: Window
     bound: Bound
-    weights: Weights = field(default_factory=lambda: np.zeros((1, 1, 1)))
+    levels: Floats = field(default_factory=lambda: np.zeros(1))
+    places: Marks = field(default_factory=lambda: np.zeros((1, 1, 1), dtype=np.uint8))
     measurements: int = 0
 
     def loss_with(self, marks: Marks, weight: Floats) -> Floats:
@@ -74,49 +82,76 @@ class Account:
         if self.window.steps + self.measurements >= MOST_TERMS:
             msg = f"more than {MOST_TERMS} steps and measurements in one window cannot be accounted for"
             raise UsageError(msg)
-        marks = varying(marks, weight)
-        rows = max(len(marks), len(self.weights))
+        marks, weights = varying(marks, weight), weights_of(weight)
         # One slab of the grid at a time: a copy of the whole cube would cost more than the arithmetic.
-        pairs = zip(_rows(marks, rows), _rows(self.weights, rows), strict=True)
-        slabs = (weights_of(mark, weight) + before for mark, before in pairs)
+        slabs = (self.levels[place] + weights[mark] for place, mark in _together(self.places, marks))
         return np.concatenate([worst_loss(slab, self.window.steps, self.bound) for slab in slabs])
 
     def add(self, marks: Marks, weight: Floats) -> None:
         """Put the measurement into the account."""
-        marks = varying(marks, weight)
-        shape = np.broadcast_shapes(self.weights.shape, marks.shape)
-        if self.weights.shape != shape:
-            self.weights = np.broadcast_to(self.weights, shape).copy()
-        for row, mark in enumerate(_rows(marks, len(self.weights))):
-            self.weights[row] += weights_of(mark[0], weight)
+        self.levels, self.places = added(self.levels, self.places, varying(marks, weight), weight)
         self.measurements += 1
 
 
-def weights_of(marks: Marks, weight: Floats) -> Weights:
-    """Return the weight of every cell and step from the weights of labels; label -1 weighs nothing."""
-    return np.append(weight, 0.0)[marks]
+def weights_of(weight: Floats) -> Floats:
+    """Return the weights of labels with that of label -1, which weighs nothing, as the last: indexed by labels."""
+    return np.append(weight, 0.0)
 
 
 def varying(marks: Marks, weight: Floats) -> Marks:
     """Return the labels cut to length 1 along every axis that their weights do not vary along.
 
-    Guarantee: `weights_of` the result, broadcast, is `weights_of(marks, weight)`. Where all labels weigh the same and
-    none is -1 there is one weight; else each slab is looked at, and an axis is cut only if all slabs equal the first
-    one (x), and each is the same all along y, or t. Labels that are -1 weigh 0.
+    Guarantee: what is cut off has the weights of what is left, so that broadcasting brings them back. Where all labels
+    weigh the same and none is -1 there is one weight; else each slab is looked at, and an axis is cut only if all slabs
+    equal the first one (x), and each is the same all along y, or t. Labels that are -1 weigh 0.
 
     >>> varying(np.array([[[0, 1, -1], [1, 0, -1]]]), np.array([0.5, 0.5])).tolist()
     [[[0, 1, -1]]]
     """
     if (weight == weight[0]).all() and marks.min() >= 0:
         return marks[:1, :1, :1]
-    varies = np.zeros(3, dtype=bool)
-    first = weights_of(marks[0], weight)
+    of_label = weights_of(weight)
+    first, varies = of_label[marks[0]], np.zeros(3, dtype=bool)
     for slab in marks:  # one at a time, and only until all axes are known to vary
         if (varies | (np.array(marks.shape) == 1)).all():
             break
-        weights = weights_of(slab, weight)
+        weights = of_label[slab]
         varies |= [(weights != first).any(), (weights != weights[:1]).any(), (weights != weights[:, :1]).any()]
     return marks[tuple(slice(None) if varied else slice(1) for varied in varies)]
+
+
+def added(levels: Floats, places: Marks, marks: Marks, weight: Floats) -> tuple[Floats, Marks]:
+    """Return the levels and places of an account with the weights of a measurement added.
+
+    Guarantee: `levels[places]` of the result is that of the account plus `weights_of(weight)[marks]`. A place's new
+    level is the sum of its old one and the measurement's weight; those pairs of the two that occur are numbered.
+    Where there may be too many pairs for that, every place has a level of its own.
+    """
+    shape, weights = np.broadcast_shapes(places.shape, marks.shape), weights_of(weight)
+    if len(levels) * len(weights) > MOST_PAIRS:
+        own = np.empty(shape)
+        for row, (place, mark) in enumerate(_together(places, marks)):
+            own[row] = levels[place] + weights[mark]
+        return own.ravel(), np.arange(own.size, dtype=np.min_scalar_type(own.size)).reshape(shape)
+    different, kind = np.unique(weights, return_inverse=True)
+
+    def pairs() -> Iterator[NDArray[np.int64]]:  # they do not fit the small integers of places and labels
+        return (place * np.int64(len(different)) + kind[mark] for place, mark in _together(places, marks))
+
+    occurs = np.zeros(len(levels) * len(different), dtype=bool)
+    for pair in pairs():
+        occurs[pair] = True
+    number = (np.cumsum(occurs) - 1).astype(np.min_scalar_type(occurs.sum()))
+    numbers = np.empty(shape, dtype=number.dtype)
+    for row, pair in enumerate(pairs()):
+        numbers[row] = number[pair]
+    return np.add.outer(levels, different).ravel()[occurs], numbers
+
+
+def _together(places: Marks, marks: Marks) -> Iterator[tuple[Marks, Marks]]:
+    """Give out slabs of both along x, one of the grid's rows at a time, the same one again where there is only one."""
+    rows = max(len(places), len(marks))
+    return zip(_rows(places, rows), _rows(marks, rows), strict=True)
 
 
 def _rows(array: NDArray[Any], count: int) -> Iterator[NDArray[Any]]:

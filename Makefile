@@ -12,6 +12,7 @@ demo: $(INSTALLED)
 
 test: check
 	$(BIN)/python tests/serve/browser/chromium.py
+	$(BIN)/python tests/ingest/engines/java.py
 	$(BIN)/pytest -n 2 --dist worksteal
 	$(BIN)/python tests/wheel.py
 

@@ -1,0 +1,176 @@
+"""Spark, on this machine or a cluster: Parquet files wherever Spark finds them, or tables of its catalogue."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from gridveil.errors import InputError
+from gridveil.ingest.engines.engine import Part
+from gridveil.ingest.engines.settings import EngineSettings
+from gridveil.ingest.engines.spark_session import quiet_about_pandas, session
+from gridveil.ingest.engines.spark_tables import opened
+from gridveil.ingest.schema import HouseholdsTable, ReadingsTable
+
+if TYPE_CHECKING:
+    import ibis
+    import ibis.expr.types as ir
+    import pyarrow as pa
+    from pyspark.sql import DataFrame
+
+    from gridveil.cube import Window
+
+BATCH = 2**20
+"""Rows of an answer that are given out at once."""
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+HOURS, SIXTY = 24, 60
+OTHER_THAN_ASCII = "[^ -~]"
+
+
+class SparkEngine:
+    """A session of Spark's. What is done to rows is done by Spark's own functions, in Java: no row visits Python."""
+
+    def __init__(self, settings: EngineSettings) -> None:
+        self._session = session(settings)
+        self._numbers = itertools.count()
+        self._kept: list[DataFrame] = []
+
+    def open(self, role: str, at: ReadingsTable | HouseholdsTable, window: Window | None = None) -> list[Part]:
+        """Return the publisher's table, in one part: Spark divides it by itself."""
+        import ibis.expr.datatypes as dt
+
+        with self.complaints(at.table or at.path):
+            table, kinds = opened(self._session, at, window)
+        columns = {name: dt.Unknown() if kind is None else dt.dtype(kind) for name, kind in kinds.items()}
+        return [Part(self._named(role, table, columns))]
+
+    def keep(self, name: str, table: ibis.Table, key: str | None = None) -> ibis.Table:
+        """Compute a table once, when it is first asked for; it stays with the workers, in memory or on their disks.
+
+        What a lost worker had is computed again, to the same rows: nothing depends on the order of rows. A table of
+        the catalogue would need a place to write to that all workers share, and would outlast an interruption.
+        """
+        from pyspark import StorageLevel
+
+        del key
+        kept = self._query(table).persist(StorageLevel.MEMORY_AND_DISK)
+        self._kept.append(kept)
+        return self._named(name, kept, dict(table.schema().items()))
+
+    def union(self, name: str, tables: list[ibis.Table]) -> ibis.Table:
+        """Return the rows of tables that were kept, as one."""
+        import ibis
+
+        del name
+        return ibis.union(*tables)
+
+    def forget(self) -> None:
+        """Nothing outlasts the session."""
+
+    def batches(self, table: ibis.Table) -> Iterator[pa.RecordBatch]:
+        """Compute an answer, and give it out in pieces."""
+        with quiet_about_pandas():
+            answer = self._query(table).toArrow()
+        yield from answer.cast(table.schema().to_pyarrow()).to_batches(BATCH)
+
+    @contextmanager
+    def complaints(self, path: str) -> Iterator[None]:
+        """Turn what Spark says of unreadable tables into ours: the name of the fault, as its words may quote rows."""
+        from py4j.protocol import Py4JError, Py4JJavaError
+        from pyspark.errors import PySparkException
+
+        try:
+            yield
+        except Py4JJavaError as error:
+            reason = str(error.java_exception.getClass().getName())
+        except PySparkException as error:
+            reason = error.getCondition() or type(error).__name__
+        except (Py4JError, OSError) as error:
+            reason = type(error).__name__
+        else:
+            return
+        msg = (
+            f"{path}: cannot be read ({reason}; Spark's own words may hold rows). "
+            "Check that it is there, complete, of its type, and that you may read it."
+        )
+        raise InputError(msg)
+
+    def close(self) -> None:
+        """Let go of what was kept. Spark itself goes on, for who else uses it, and ends with the process."""
+        while self._kept:
+            self._kept.pop().unpersist()
+
+    def double(self, column: ir.NumericColumn) -> ir.FloatingColumn:
+        """Return numbers as doubles: all that Spark has fit."""
+        return column.cast("float64")
+
+    def double_of_text(self, text: ir.StringColumn) -> ir.FloatingColumn:
+        """Return doubles from text."""
+        return self._without_line_ends(text).try_cast("float64")
+
+    def moment_of_text(self, text: ir.StringColumn, *, zoned: bool) -> ir.TimestampColumn:
+        """Return moments from text, by its clock and then its offset, in whole seconds.
+
+        Spark would refuse 24:00 and offsets of more than 18 hours.
+        """
+        import ibis
+
+        from gridveil.ingest.engines.spark_sql import function
+
+        part = function("substring", "string", "int32", "int32", returns="string")
+        found = function("regexp_extract", "string", "string", "int32", returns="string")
+
+        def whole(text: ir.StringColumn) -> ir.IntegerColumn:
+            return ibis.coalesce(text.try_cast("int64"), 0)
+
+        shown = function("trim", "string", returns="string")(self._without_line_ends(text))
+        day = function("unix_date", "date", returns="int32")(part(shown, 1, 10).try_cast("date")).cast("int64")
+        hour, minute = whole(part(shown, 12, 2)), whole(part(shown, 15, 2))
+        second = whole(found(shown, ":[0-9]{2}:([0-9]{2})", 1))
+        midnight = (hour == HOURS) & (minute == 0) & (second == 0) & ~shown.re_search("[.][0-9]{0,5}[1-9]")
+        exists = ((hour < HOURS) | midnight) & (minute < SIXTY) & (second < SIXTY)
+        since = day * 86_400 + hour * 3600 + minute * 60 + second
+        if zoned:
+            offset = found(shown, ":[0-9.]+([+-][0-9:]+)$", 1)
+            minutes = whole(part(offset, 2, 2)) * 60 + whole(found(offset, "^.[0-9]{2}:?([0-9]{2})$", 1))
+            since -= minutes * 60 * offset.startswith("-").ifelse(-1, 1)
+        micros = exists.ifelse(since, None) * 1_000_000
+        return function("timestamp_micros", "int64", returns="timestamp('UTC')" if zoned else "timestamp")(micros)
+
+    def seconds(self, moment: ir.TimestampColumn | ir.DateColumn, origin: datetime) -> ir.IntegerColumn:
+        """Return whole seconds since `origin`; the session's zone is UTC."""
+        from gridveil.ingest.engines.spark_sql import function
+
+        kind = str(moment.type().copy(nullable=True))
+        return function("unix_seconds", kind, returns="int64")(moment) - int((origin - EPOCH).total_seconds())
+
+    def bit_count(self, bits: ir.IntegerColumn) -> ir.IntegerColumn:
+        """Return how many bits are set."""
+        from gridveil.ingest.engines.spark_sql import function
+
+        return function("bit_count", "int64", returns="int32")(bits).cast("int64")
+
+    def plain_text(self, text: ir.StringColumn) -> ir.StringColumn:
+        """Return text as it is: `open` has taken collations off."""
+        return text
+
+    def _without_line_ends(self, text: ir.StringColumn) -> ir.StringColumn:
+        """Take out text that ends with a newline: patterns of Java's do not see it, and a cast takes it off."""
+        return text.re_search(OTHER_THAN_ASCII).ifelse(None, text)
+
+    def _query(self, table: ibis.Table) -> DataFrame:
+        from gridveil.ingest.engines.spark_sql import written
+
+        return self._session.sql(written(table))
+
+    def _named(self, name: str, table: DataFrame, columns: dict[str, object]) -> ibis.Table:
+        """Name a table in the session, so that queries can be written about it."""
+        import ibis
+
+        view = f"{name}_{next(self._numbers)}"
+        table.createTempView(view)
+        return ibis.table(columns, name=view)

@@ -89,7 +89,7 @@ def files_of_window(path: str, window: Window, zone: str, find: Callable[[str], 
         more = f" (nor {len(missing) - 1} more of this window)" if len(missing) > 1 else ""
         msg = (
             f"{missing[0]}: there is no such file{more}. Every day of a window needs one, so that no part of it is "
-            f"published as if nobody had used anything; wait until it is there. ({HOW})"
+            "published as if nobody had used anything; wait until it is there"
         )
         raise InputError(msg)
     return sorted({file for files in found.values() for file in files})

@@ -19,6 +19,7 @@ import yaml
 
 from gridveil.cube import Window
 from gridveil.debit import Spending
+from gridveil.privacy.discrete_laplace import VECTORISED_FROM
 from gridveil.privacy.ledger.book import Ledger, create_ledger, open_ledger
 from gridveil.privacy.ledger.population import Population
 from gridveil.release import verify_cube
@@ -31,7 +32,7 @@ from gridveil.release.readme import readme
 from gridveil.release.sums import write_sums
 from gridveil.release.verify import verify
 from gridveil.release.verify_label import check_facts
-from gridveil.release.wording import not_covered
+from gridveil.release.wording import exact_noise, not_covered
 from gridveil.release.write import write_release
 
 from .conftest import GRID, KINDS, WINDOW, make_estimate, make_label
@@ -204,6 +205,16 @@ def test_other_versions_may_have_other_words_but_no_other_bounds() -> None:
     bounds = [make_label().bounds[0].model_copy(update={"window_kwh": 1360})]
     with pytest.raises(ValueError, match="under other bounds than it lists"):
         check_facts(make_label(gridveil_version="0.0.9", bounds=bounds))
+
+
+def test_which_sampler_drew_many_answers_is_told() -> None:
+    many = [make_label().measurements[0].model_copy(update={"labels": VECTORISED_FROM})]
+    noise = exact_noise([("laplace", VECTORISED_FROM)], "0.16.0")
+    assert "gridveil's sampler where 65536 or more answers" in noise
+    check_facts(make_label(measurements=many, noise=noise))
+    for label in (make_label(measurements=many), make_label(noise=noise)):
+        with pytest.raises(ValueError, match="other words for: noise"):
+            check_facts(label)
 
 
 HISTOGRAM = {"kind": "household_totals", "labels": 9, "epsilon": 0.25}

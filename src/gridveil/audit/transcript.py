@@ -29,7 +29,7 @@ class Said:
 
 @dataclass
 class Recorder:
-    """Noise that writes down what another adds."""
+    """Noise that writes down what another adds. It keeps copies: the kernel puts noisy answers in place of true ones."""
 
     inner: Noise
     said: list[Said] = field(default_factory=list)
@@ -37,13 +37,13 @@ class Recorder:
     def add(self, values: Ints, scales: Floats) -> Ints:
         """Return the values with Laplace noise, and write both down."""
         noisy = self.inner.add(values, scales)
-        self.said.append(Said(values, noisy, np.broadcast_to(scales, values.shape)))
+        self.said.append(Said(values.copy(), noisy, np.broadcast_to(scales, values.shape)))
         return noisy
 
     def add_staircase(self, values: Ints, staircase: Staircase) -> Ints:
         """Return the values with staircase noise, and write both down."""
         noisy = self.inner.add_staircase(values, staircase)
-        self.said.append(Said(values, noisy, np.ones(values.shape), staircase))
+        self.said.append(Said(values.copy(), noisy, np.ones(values.shape), staircase))
         return noisy
 
 
@@ -71,7 +71,7 @@ class Repeater:
         if before is None or before.staircase != staircase or not np.array_equal(before.scales, scales):
             msg = "the same noisy answers led to another question: something beside them depends on the data"
             raise GridveilError(msg)
-        self.said.append(Said(values, before.noisy, scales, staircase))
+        self.said.append(Said(values.copy(), before.noisy, scales, staircase))
         return before.noisy.copy()
 
 

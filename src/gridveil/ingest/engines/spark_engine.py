@@ -71,6 +71,13 @@ class SparkEngine:
     def forget(self) -> None:
         """Nothing outlasts the session."""
 
+    def union(self, name: str, tables: list[ibis.Table]) -> ibis.Table:
+        """Return the rows of tables that were kept, as one."""
+        import ibis
+
+        del name
+        return ibis.union(*tables)
+
     def batches(self, table: ibis.Table) -> Iterator[pa.RecordBatch]:
         """Compute an answer, and give it out in pieces."""
         with quiet_about_pandas():
@@ -103,6 +110,9 @@ class SparkEngine:
         """Let go of what was kept. Spark itself goes on, for who else uses it, and ends with the process."""
         while self._kept:
             self._kept.pop().unpersist()
+
+    def forget(self) -> None:
+        """Take away nothing: nothing outlasts the process."""
 
     def double(self, column: ir.NumericColumn) -> ir.FloatingColumn:
         """Return numbers as doubles: all that Spark has fit."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -163,22 +162,21 @@ def _of_catalogue(kind: Any) -> How | None:  # noqa: ANN401  # a type of Spark's
 
 
 def _listed(session: SparkSession, at: ReadingsTable | HouseholdsTable, window: Window | None) -> list[str]:
-    """Return the files of a path or pattern on a file system of the cluster's."""
-    path = at.path
-    if window is not None and isinstance(at, ReadingsTable) and "%" in path:
-        return files_of_window(path, window, at.timezone, partial(_found, session))
-    files = _found(session, path)
+    """Return the files of a pattern on a file system of the cluster's."""
+    jvm, settings = _java(session)
+
+    def find(pattern: str) -> list[str]:
+        path = jvm.org.apache.hadoop.fs.Path(pattern)
+        found = path.getFileSystem(settings).globStatus(path) or []
+        return sorted(status.getPath().toString() for status in found if status.isFile())
+
+    if window is not None and isinstance(at, ReadingsTable) and "%" in at.path:
+        return files_of_window(at.path, window, at.timezone, find)
+    files = find(at.path)
     if not files:
-        msg = f"{path}: there is no such file; give a file, or a pattern such as {path.rstrip('/')}/*.parquet"
+        msg = f"{at.path}: there is no such file; give a file, or a pattern such as {at.path.rstrip('/')}/*.parquet"
         raise InputError(msg)
     return files
-
-
-def _found(session: SparkSession, pattern: str) -> list[str]:
-    jvm, settings = _java(session)
-    path = jvm.org.apache.hadoop.fs.Path(pattern)
-    found = path.getFileSystem(settings).globStatus(path) or []
-    return sorted(status.getPath().toString() for status in found if status.isFile())
 
 
 def _java(session: SparkSession) -> tuple[Any, Any]:

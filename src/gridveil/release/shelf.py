@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
+from random import Random
 from threading import RLock
 
 import numpy as np
@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 from gridveil.release.label import Label
 from gridveil.release.read import CACHED_BYTES, Content, read_content
 
-MOST_OPEN = 64
+MOST_OPEN = 256
 MOST_BYTES = 2**31
 MOST_PREFIX = 2**25  # bytes of one release's prefix sums that are held
-SUMS = 4  # times the size of an error model: its prefix sums, in double precision
+SUMS = 3  # times the size of an error model: its prefix sums are in double precision
 
 
 @dataclass(frozen=True)
@@ -38,8 +38,9 @@ class Shelf:
     def __init__(self, places: Sequence[Place]) -> None:
         self.places = tuple(places)
         self.edges: NDArray[np.int64] = np.cumsum([0, *(place.label.window.steps for place in places)])
-        self._open: OrderedDict[int, Content] = OrderedDict()
+        self._open: dict[int, Content] = {}
         self._bytes = 0
+        self._dice = Random(0)  # noqa: S311 - protects nothing
         self._lock = RLock()
 
     def __len__(self) -> int:
@@ -51,12 +52,15 @@ class Shelf:
             if number not in self._open:
                 place = self.places[number]
                 content = read_content(place.path, place.label, MOST_PREFIX)
-                self._bytes += size_of(content)
+                self._make_room(size_of(content))
                 self._open[number] = content
-                while len(self._open) > 1 and (len(self._open) > MOST_OPEN or self._bytes > MOST_BYTES):
-                    self._bytes -= size_of(self._open.popitem(last=False)[1])
-            self._open.move_to_end(number)
             return self._open[number]
+
+    def _make_room(self, wanted: int) -> None:
+        """Let go of any: long periods take releases in turn, and need the one that rested longest next."""
+        self._bytes += wanted
+        while self._open and (len(self._open) >= MOST_OPEN or self._bytes > MOST_BYTES):
+            self._bytes -= size_of(self._open.pop(self._dice.choice(list(self._open))))
 
     def __contains__(self, number: object) -> bool:
         """Whether a release is open."""
@@ -84,6 +88,4 @@ def size_of(content: Content) -> int:
     """Return about how many bytes a content takes once it has answered."""
     held = (getattr(content.errors, field.name) for field in fields(content.errors))  # type: ignore[arg-type] # all are dataclasses
     model = sum(part.nbytes for part in held if isinstance(part, np.ndarray))
-    prefix = content.prefix.dataset.nbytes
-    cached = min(content.values.nbytes, CACHED_BYTES) + min(prefix, CACHED_BYTES)
-    return int(SUMS * model + cached + (prefix if prefix <= MOST_PREFIX else 0))
+    return int(SUMS * model + min(content.prefix.dataset.nbytes, CACHED_BYTES))

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import psycopg
 import pytest
+from tests.ingest.conftest import WINDOW
 from tests.privacy.ledger.postgres import server
 
 from gridveil.cube import Grid, Window
@@ -14,10 +15,12 @@ from gridveil.ingest.ingest import ingest
 from gridveil.ingest.report import Report
 from gridveil.ingest.schema import HouseholdsTable, ReadingsTable
 from gridveil.privacy.bound import Bound
-from tests.ingest.conftest import WINDOW
 
 SQUARE = Grid(0, 0, 2, 2, 2, 2)
-HOMES = "CREATE TABLE households AS SELECT * FROM (VALUES ('a', 0.5::float8, 0.5::float8), ('b', 1.5, 1.5)) t(household, x, y);"
+HOMES = (
+    "CREATE TABLE households (household text, x float8, y float8);"
+    "INSERT INTO households VALUES ('a', 0.5, 0.5), ('b', 1.5, 1.5);"
+)
 
 
 @pytest.fixture(scope="session")
@@ -37,7 +40,9 @@ def database(new_postgres: Callable[[], str]) -> str:
 def empty(database: str) -> str:
     """The URL of a database whose schema `public` is empty."""
     with psycopg.connect(database, autocommit=True) as connection:
-        connection.execute("SET client_min_messages = warning; DROP SCHEMA IF EXISTS public CASCADE; CREATE SCHEMA public")
+        connection.execute(
+            "SET client_min_messages = warning; DROP SCHEMA IF EXISTS public CASCADE; CREATE SCHEMA public"
+        )
     return database
 
 
@@ -49,7 +54,13 @@ def ask_postgres(empty: str) -> Ask:
     """Run statements that make tables, and ingest `readings` and `households`: Wh by (x, y, step), and the report."""
 
     def run(
-        statements: str, *, homes: str = HOMES, window: Window = WINDOW, grid: Grid = SQUARE, url: str = "", **options: Any
+        statements: str,
+        *,
+        homes: str = HOMES,
+        window: Window = WINDOW,
+        grid: Grid = SQUARE,
+        url: str = "",
+        **options: Any,
     ) -> tuple[dict[tuple[int, ...], int], Report]:
         with psycopg.connect(empty, autocommit=True) as connection:
             connection.execute((homes + statements).encode())

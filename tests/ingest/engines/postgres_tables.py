@@ -8,9 +8,9 @@ from typing import Any
 import psycopg
 import pyarrow as pa
 from psycopg import sql
+from tests.ingest.engines.cases import Case
 
 from gridveil.ingest.schema import HouseholdsTable, ReadingsTable
-from tests.ingest.engines.cases import Case
 
 FIRST, LAST = -210_866_803_200 * 10**6, 9_224_318_016 * 10**9 - 1
 """Microseconds since 1970 that PostgreSQL's timestamps hold: 4713 BC to 294276 AD."""
@@ -21,7 +21,8 @@ PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 
 MOMENT = (
     "CASE WHEN abs({0}) = 9223372036854775807 THEN CASE WHEN {0} > 0 THEN 'infinity' ELSE '-infinity' END::KIND "
-    "ELSE '1970-01-01+00'::KIND + make_interval(secs => div({0}, 1000000)::float8) + mod({0}, 1000000) * interval '1us' END"
+    "ELSE '1970-01-01+00'::KIND + make_interval(secs => div({0}, 1000000)::float8) "
+    "+ mod({0}, 1000000) * interval '1us' END"
 )
 DAY = (
     "CASE WHEN abs({0}) = 2147483647 THEN CASE WHEN {0} > 0 THEN 'infinity' ELSE '-infinity' END::date "
@@ -43,7 +44,9 @@ def fitting(case: Case) -> Case:
 def load(url: str, schema: str, case: Case) -> tuple[ReadingsTable, HouseholdsTable]:
     """Make a schema with the two tables of a case."""
     with psycopg.connect(url) as connection:
-        connection.execute(sql.SQL("CREATE SCHEMA {}").format(sql.Identifier(schema)))
+        connection.execute("SET client_min_messages = warning")
+        connection.execute(sql.SQL("DROP SCHEMA IF EXISTS {0} CASCADE").format(sql.Identifier(schema)))
+        connection.execute(sql.SQL("CREATE SCHEMA {0}").format(sql.Identifier(schema)))
         _copy(connection, sql.Identifier(schema, "readings"), case.readings)
         _copy(connection, sql.Identifier(schema, "households"), case.households)
     return ReadingsTable(f'"{schema}".readings', **case.options), HouseholdsTable(f'"{schema}".households')
@@ -87,4 +90,3 @@ def _number(value: pa.Scalar, kind: pa.DataType) -> int | None:
     if pa.types.is_date(kind) or abs(number) == ENDLESS:
         return number
     return number * 10**6 // PER_SECOND[kind.unit]
-

@@ -36,6 +36,8 @@ FROM pg_class c JOIN pg_namespace n ON n.oid = relnamespace
 WHERE c.oid = to_regclass(%(name)s) AND relkind IN ('r', 'p', 'v', 'm', 'f')
 """
 TABLE = "r"
+NO_NAME = ("42601", "42602", "0A000")
+"""Codes of what cannot be the name of a table, or is one of another database."""
 
 MOMENTS = ("date", "timestamp", "timestamptz")
 
@@ -43,7 +45,7 @@ PLAIN: LiteralString = '({0})::text COLLATE "C"'
 """Text that is compared byte by byte: under other collations `h1` and `H1` may be the same."""
 
 DOUBLE: LiteralString = """CASE WHEN abs({0}) < 1e-300 THEN 0::float8
-    WHEN abs({0}) < 1.7976931348623157e308 THEN ({0})::float8 END"""
+    WHEN abs({0}) <= 1.7976931348623158e308 THEN ({0})::float8 END"""
 """A numeric as a double; the cast would fail on what is too large or too small. NaN is larger than all."""
 
 IDENTIFIER: dict[str, tuple[LiteralString, str]] = dict.fromkeys(
@@ -128,10 +130,15 @@ def view_of(
 
 def _found(session: Session, name: str) -> tuple[int, str, str]:
     """Return number, kind and full name of a table that is named as in psql, with the role's own search path."""
-    with session.reading():
-        session.run("SELECT set_config('search_path', %s, true)", session.path)
-        found = session.run(FIND, {"name": name}).fetchone()
-        session.run("SET LOCAL search_path = pg_catalog")
+    found = None
+    try:
+        with session.reading():
+            session.run("SELECT set_config('search_path', %s, true)", session.path)
+            found = session.run(FIND, {"name": name}).fetchone()
+            session.run("SET LOCAL search_path = pg_catalog")
+    except RefusedError as error:
+        if error.code not in NO_NAME:
+            raise
     if found is None:
         msg = "the database has no such table that this role can see; write it as in psql: schema.table"
         raise RefusedError(msg)

@@ -75,6 +75,16 @@ class PostgresEngine:
         self._session.run(sql.SQL("ANALYZE {}").format(place))
         return self._writer.table_of_session(name, columns)
 
+    def union(self, name: str, tables: list[ibis.Table]) -> ibis.Table:
+        """Return the rows of tables that were kept, as one."""
+        import ibis
+
+        del name
+        return ibis.union(*tables)
+
+    def forget(self) -> None:
+        """Nothing outlasts the session."""
+
     def batches(self, table: ibis.Table) -> Iterator[pa.RecordBatch]:
         """Compute an answer, and give it out in pieces."""
         import pyarrow as pa
@@ -172,7 +182,7 @@ class PostgresEngine:
                 "a column of numbers or moments is text, which servers before PostgreSQL 16 cannot be asked to read "
                 "without failing on a row: name a view that has it as double precision or timestamp"
             )
-            raise InputError(msg)
+            raise RefusedError(msg)
         return function("pg_input_is_valid", "string", "string", returns="boolean")
 
 

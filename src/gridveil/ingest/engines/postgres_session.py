@@ -26,8 +26,8 @@ SET LOCAL TimeZone = 'UTC';
 SET LOCAL DateStyle = 'ISO';
 SET LOCAL search_path = pg_catalog;
 SET LOCAL jit = off;
-SET LOCAL statement_timeout = 0;
-SET LOCAL idle_in_transaction_session_timeout = 0
+SELECT set_config(name, '0', true) FROM pg_settings
+WHERE name IN ('statement_timeout', 'transaction_timeout', 'idle_in_transaction_session_timeout')
 """
 
 NODES = 8
@@ -41,6 +41,10 @@ WRITES = "25006"
 
 class RefusedError(Exception):
     """What the server said, without words that may hold a row or a password."""
+
+    def __init__(self, why: str, code: str | None = None) -> None:
+        super().__init__(why)
+        self.code = code
 
 
 class Session:
@@ -80,8 +84,8 @@ class Session:
         try:
             return self.connection.execute(query, values)
         except psycopg.Error as error:
-            why = self.words(error)
-        raise RefusedError(why)
+            why, code = self.words(error), error.sqlstate
+        raise RefusedError(why, code)
 
     def rows(self, query: bytes, size: int) -> Iterator[list[tuple[Any, ...]]]:
         """Give out the answer to a query, `size` rows at a time, with a cursor of the server's."""

@@ -29,7 +29,7 @@ class Said:
 
 @dataclass
 class Recorder:
-    """Noise that writes down what another adds. It keeps copies: the kernel puts noisy answers in place of true ones."""
+    """Noise that writes down what another adds. It copies: the kernel puts noisy answers in place of true ones."""
 
     inner: Noise
     said: list[Said] = field(default_factory=list)

@@ -73,7 +73,8 @@ export function mount(element, store, api) {
 
   element.querySelector('.sheet').append(
     ...group('What you see', Object.entries(shown).map(([name, act]) => item(name, act))),
-    ...group('The whole release, with error bars', facts.downloads.map(whole)),
+    // A long series has no files here: its releases have, each in its own folder.
+    ...(facts.downloads.length ? group('The whole release, with error bars', facts.downloads.map(whole)) : []),
     said,
   );
 

@@ -38,12 +38,14 @@ class SparkEngine:
         self._session = session(settings)
         self._numbers = itertools.count()
         self._kept: list[DataFrame] = []
+        self._reading = "Spark"
 
     def open(self, role: str, at: ReadingsTable | HouseholdsTable, window: Window | None = None) -> list[Part]:
         """Return the publisher's table, in one part: Spark divides it by itself."""
         import ibis.expr.datatypes as dt
 
-        with self.complaints(at.table or at.path):
+        self._reading = at.table or at.path
+        with self.complaints(self._reading):
             table, kinds = opened(self._session, at, window)
         columns = {name: dt.Unknown() if kind is None else dt.dtype(kind) for name, kind in kinds.items()}
         return [Part(self._named(role, table, columns))]
@@ -68,19 +70,9 @@ class SparkEngine:
         del name
         return ibis.union(*tables)
 
-    def forget(self) -> None:
-        """Nothing outlasts the session."""
-
-    def union(self, name: str, tables: list[ibis.Table]) -> ibis.Table:
-        """Return the rows of tables that were kept, as one."""
-        import ibis
-
-        del name
-        return ibis.union(*tables)
-
     def batches(self, table: ibis.Table) -> Iterator[pa.RecordBatch]:
         """Compute an answer, and give it out in pieces."""
-        with quiet_about_pandas():
+        with self.complaints(self._reading), quiet_about_pandas():
             answer = self._query(table).toArrow()
         yield from answer.cast(table.schema().to_pyarrow()).to_batches(BATCH)
 

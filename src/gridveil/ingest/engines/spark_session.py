@@ -57,7 +57,7 @@ def session(settings: EngineSettings) -> SparkSession:
         ours.conf.set(name, value)
     if str(there.sparkContext.master).startswith("local"):
         # The 200 that Spark cuts a shuffle into are meant for a cluster.
-        ours.conf.set("spark.sql.shuffle.partitions", str(4 * there.sparkContext.defaultParallelism))
+        ours.conf.set("spark.sql.shuffle.partitions", str(2 * there.sparkContext.defaultParallelism))
     return ours
 
 

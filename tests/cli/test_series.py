@@ -1,0 +1,115 @@
+"""A series as recipients use it: three days by `publish --next` over a change to summer time, then every command."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from datetime import date
+from pathlib import Path
+
+import pytest
+from tests import lake
+from tests.cli.test_next import SPEC
+from typer.testing import CliRunner
+
+import gridveil
+from gridveil.cli.main import app
+from gridveil.errors import InputError
+from gridveil.release.catalogue import read_catalogue, write_catalogue
+
+DAYS = ("2013-03-30", "2013-03-31", "2013-04-01")
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("made")
+    lake.write_lake(folder / "lake", date(2013, 3, 30), 3)
+    (folder / "spec.toml").write_text(SPEC.format(start=DAYS[0]))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        for _ in DAYS:
+            done = CliRunner().invoke(app, ["publish", "spec.toml", "--next"], catch_exceptions=False)
+            assert done.exit_code == 0, done.output
+    return folder / "series"
+
+
+@pytest.fixture
+def series(made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return Path(shutil.copytree(made, tmp_path / "series"))
+
+
+def say(*words: str) -> str:
+    done = CliRunner().invoke(app, list(words), catch_exceptions=False)
+    assert done.exit_code == 0, done.output
+    return done.output
+
+
+def with_gap(series: Path) -> None:
+    catalogue = read_catalogue(series)
+    first, _, last = catalogue.releases
+    write_catalogue(series, catalogue.model_copy(update={"releases": (first, last)}))
+
+
+def test_info_lists_releases_with_their_epsilons(series: Path) -> None:
+    told = say("info", "series")
+    assert "epsilon 9." in told
+    for day, steps in zip(DAYS, (24, 23, 24), strict=True):
+        assert f"  {day}: {steps} steps from" in told
+    assert told.count("epsilon 3, even") == 3
+    assert "release_type: Many releases" in say("info", "series", "--registry")
+    assert "Releases\n" not in say("info", str(series / DAYS[0]))
+
+
+def test_queries_add_up_over_releases(series: Path) -> None:
+    whole = json.loads(say("query", "series", "--json"))
+    own = [json.loads(say("query", str(series / day), "--json")) for day in DAYS]
+    assert whole["value"] == pytest.approx(sum(answer["value"] for answer in own))
+    across = json.loads(say("query", "series", "--json", "--time", "2013-03-30T12/2013-03-31T12"))
+    assert 0 < across["value"] < whole["value"]
+    assert gridveil.open("series").query().value == pytest.approx(whole["value"])
+
+
+def test_exports_and_reports(series: Path) -> None:
+    assert "Wrote" in say("export", "series", "--to", "csv", "--out", "series.csv")
+    rows = (series.parent / "series.csv").read_text().splitlines()
+    assert sum("2013-0" in row for row in rows) == 71 * 16
+    say("report", "series", "--out", "page.html")
+    assert "30 March" in (series.parent / "page.html").read_text()
+
+
+def test_verify_looks_at_every_release(series: Path) -> None:
+    told = say("verify", "series")
+    assert told.count(" ok ") == 1 + len(DAYS)
+    assert "without gaps" in " ".join(told.split())
+    shutil.copytree(series / DAYS[0], series / "another")
+    assert "'another'" in say("verify", "series")
+    with_gap(series)
+    told = " ".join(say("verify", "series").replace("│", " ").split())
+    assert "nothing was published from 2013-03-31 00:00 to 2013-03-31 23:00" in told
+
+
+def test_verify_finds_what_does_not_fit(series: Path) -> None:
+    values = series / DAYS[1] / "consumption.nc"
+    raw = bytearray(values.read_bytes())
+    raw[-100] ^= 1
+    values.write_bytes(raw)
+    shutil.rmtree(series / DAYS[2])
+    done = CliRunner().invoke(app, ["verify", "series"])
+    assert isinstance(done.exception, InputError)
+    assert "do not rely on it" in str(done.exception)
+    told = "".join(done.output.replace("│", " ").split())
+    assert f"{DAYS[1]}/SHA256SUMS" in told
+    assert "itismissing" in told
+
+
+def test_gaps_are_told_and_never_filled(series: Path) -> None:
+    with_gap(series)
+    done = CliRunner().invoke(app, ["query", "series", "--time", "2013-03-30"], catch_exceptions=False)
+    assert "This series has gaps" in done.stderr
+    assert "kWh" in done.stdout
+    for day in ("2013-03-30T00/2013-03-30T12", "2013-04-01T00/2013-04-01T12"):
+        assert "kWh" in say("query", "series", "--time", day)
+    assert CliRunner().invoke(app, ["query", "series", "--time", "2013-03-31"]).exit_code != 0
+    assert say("info", "series").count("This series has gaps") == 2
+    assert "only" in CliRunner().invoke(app, ["export", "series", "--to", "csv", "--out", "a.csv"]).stderr

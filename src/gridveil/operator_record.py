@@ -40,13 +40,14 @@ def check_record(record: Path, out: Path) -> None:
 def inputs(readings: ReadingsTable, households: HouseholdsTable, window: Window) -> list[dict[str, Any]]:
     """Return the files that a window is read from with their digests, to be taken before they are read.
 
-    Of tables of a database, which are named alone, there are no digests.
+    Of tables of a database, and files of a cluster, which are named alone, there are no digests.
     """
-    tables = [{"table": table.path} for table in (readings, households) if table.path == table.table]
+    away = [table for table in (readings, households) if table.path == table.table or "://" in table.path]
+    tables = [{"table" if table.path == table.table else "path": table.path} for table in away]
     files = [
         file
         for table, within in ((readings, window), (households, None))
-        if table.path != table.table
+        if table not in away
         for file in files_of(table, within)
     ]
     return [*tables, *({"path": str(Path(file).absolute()), "sha256": _digest(file)} for file in files)]

@@ -310,15 +310,20 @@ def read_spec(path: Path) -> dict[str, Any]:
     for name in ("readings", "households"):
         table = settings.get(name)
         if isinstance(table, dict) and isinstance(table.get("path"), str):
-            table["path"] = str(path.parent / table["path"])
+            table["path"] = _beside(path, table["path"])
         elif isinstance(table, str):
-            settings[name] = {"path": str(path.parent / table)}
+            settings[name] = {"path": _beside(path, table)}
     for name in ("out", "profile", "scratch"):
         if isinstance(settings.get(name), str):
             settings[name] = path.parent / settings[name]
     if isinstance(settings.get("ledger"), str) and not is_address(settings["ledger"]):
         settings["ledger"] = str(path.parent / settings["ledger"])
     return settings
+
+
+def _beside(spec: Path, path: str) -> str:
+    """Return a path relative to the spec; the address of a file system of a cluster's (hdfs://...) stays as it is."""
+    return path if "://" in path else str(spec.parent / path)
 
 
 def make_spec(settings: dict[str, Any]) -> Spec:

@@ -1,0 +1,70 @@
+"""A whole publication on Spark is that on DuckDB, byte for byte, and says nothing of the engine."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import subprocess
+import sys
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.ingest.engines import spark
+from tests.leak import town
+
+from gridveil.publication import run
+from gridveil.release.open import open_release
+from gridveil.spec import make_spec, read_spec
+from gridveil.testing import Tape
+
+EXAMPLES = Path(__file__).parents[3] / "examples" / "spark"
+TODAY = date(2026, 11, 16)
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    town.write(tmp_path, *town.town())
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def published(settings: dict[str, Any]) -> dict[str, str]:
+    out = run(make_spec(settings), noise=Tape.record(seed=6), today=TODAY).path
+    files = [file for file in sorted(out.rglob("*")) if file.is_file()]
+    return {str(file.relative_to(out)): hashlib.sha256(file.read_bytes()).hexdigest() for file in files}
+
+
+def test_engine_spark_publishes_as_duckdb_does(here: Path) -> None:
+    spark.settings()
+    settings = town.settings("mosaic", "auto")
+    expected = published(settings)
+    assert len(expected) > 3
+    assert published({**settings, "engine": "spark", "out": Path("again")}) == expected
+    said = b"".join(file.read_bytes() for file in (here / "again").rglob("*") if file.is_file())
+    assert b"spark" not in said.lower()
+
+
+def test_engine_spark_is_submitted(here: Path) -> None:
+    """The recipe of docs/engines.md, in a process of its own: exact noise, quiet, nothing left in the folder."""
+    spark.settings()
+    lines = ["steps = 24", 'extent = "0,0,4,4"', 'grid = "4x4"', "start = 2013-02-04T00:00:00", "epsilon = 3"]
+    lines += ['mechanism = "even"', "bound_step = 5", "bound_window = 40", "no_ledger = true", 'out = "release"']
+    lines += ['readings = "readings.parquet"', 'households = "households.parquet"', 'engine = "spark"']
+    Path("spec.toml").write_text("\n".join(lines))
+    submit = [str(Path(sys.executable).parent / "spark-submit"), "--master", "local[2]", str(EXAMPLES / "submit.py")]
+    environment = {**os.environ, "PYSPARK_PYTHON": sys.executable}
+    done = subprocess.run(
+        [*submit, "publish", "spec.toml"], capture_output=True, text=True, env=environment, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert open_release(here / "release").label.mechanism.name == "even"
+    assert "household-" not in done.stderr + done.stdout
+    assert {path.name for path in here.iterdir()} == {"spec.toml", "readings.parquet", "households.parquet", "release"}
+
+
+def test_engine_spark_addresses_of_clusters_are_not_paths_beside_the_spec() -> None:
+    settings = read_spec(EXAMPLES / "lake.toml")
+    assert settings["readings"]["path"] == "s3a://metering/readings/%Y/%m/%d/*.parquet"
+    assert make_spec(settings).to_engine().name == "spark"

@@ -24,7 +24,7 @@ from gridveil.mechanisms.registry import make, train_steps
 from gridveil.operator_record import check_record
 from gridveil.privacy.ledger.book import open_ledger
 from gridveil.privacy.noise import Noise
-from gridveil.publication import Published, check_out, run
+from gridveil.publication import Published, check_out, check_scratch, run
 from gridveil.release.catalogue import Catalogue, Listed, is_series, read_catalogue, write_catalogue
 from gridveil.release.files import LABEL, SUMS, load_label
 from gridveil.release.label import GridFacts, WindowFacts
@@ -75,6 +75,7 @@ def run_next(
     spec.need(*(name for name in HOW_TO_CHOOSE if name != "steps"))
     _refuse_training(spec)
     folder = Path(spec.out or "")
+    check_scratch(spec.scratch, folder)
     if record is not None:
         check_record(record, folder)
     with _alone(folder):

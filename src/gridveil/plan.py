@@ -11,7 +11,7 @@ from gridveil.cube import Grid, Window
 from gridveil.ingest.ingest import axes, ingest
 from gridveil.ingest.report import Report
 from gridveil.ingest.source import IngestedSource
-from gridveil.mechanisms.base import Mechanism
+from gridveil.mechanisms.base import Mechanism, Progress, silent
 from gridveil.mechanisms.mosaic.public_shape import read_shape
 from gridveil.mechanisms.registry import make, train_steps
 from gridveil.release.debit_facts import DebitFacts, StatedBound
@@ -38,6 +38,7 @@ class Plan:
         spec.check_alone()
         spec.need("extent", "grid", "start", "steps")
         spec.check_bound()
+        spec.to_engine()
         window = spec.to_window()
         mechanism = make(spec.mechanism, {**spec.parameters, **_profile(spec)})
         before = train_steps(mechanism)
@@ -82,7 +83,7 @@ class Plan:
         """
         if self.spec.crs is not None:
             return False
-        x, y = axes(self.spec.tables()[1])
+        x, y = axes(self.spec.tables()[1], self.spec.to_engine())
         return x.lower() in LONGITUDE and y.lower() in LATITUDE
 
     def check_openable(self) -> None:
@@ -91,9 +92,9 @@ class Plan:
         texts = {name: getattr(spec, name) for name in ("title", "publisher", "choices", "bound_origin")}
         check_openable(self.grid, (self.window, self.reading_window), texts, asdict(self.mechanism))  # type: ignore[call-overload]  # mechanisms are dataclasses
 
-    def ingest(self) -> tuple[IngestedSource, Report]:
+    def ingest(self, progress: Progress = silent) -> tuple[IngestedSource, Report]:
         """Read the tables."""
-        return ingest(*self.spec.tables(), self.grid, self.reading_window)
+        return ingest(*self.spec.tables(), self.grid, self.reading_window, self.spec.to_engine(), progress)
 
 
 def _profile(spec: Spec) -> dict[str, Any]:

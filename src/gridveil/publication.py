@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
-from contextlib import nullcontext
+from contextlib import closing, nullcontext
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from pathlib import Path
@@ -14,6 +14,7 @@ from gridveil.cube import Window
 from gridveil.debit import Spending
 from gridveil.errors import BudgetError, UsageError
 from gridveil.ingest.report import Report
+from gridveil.ingest.source import IngestedSource
 from gridveil.mechanisms.base import Progress, silent
 from gridveil.mechanisms.bounded import release_with_private_bound
 from gridveil.mechanisms.rehearsal import check_settings
@@ -77,6 +78,7 @@ def run(
     _refuse_future(plan.window)
     check_out(out)
     check_room(out, plan.grid, plan.window)
+    check_scratch(spec.scratch, out)
     if record is not None:
         check_record(record, out)
     if noise is None or type(noise) is ExactNoise:  # as the kernel asks: whatever is private is counted
@@ -87,20 +89,21 @@ def run(
         raise UsageError(NO_CRS)
     progress("read the tables", 0.0)
     files = [] if record is None else inputs(*spec.tables(), plan.reading_window)
-    source, report = plan.ingest()
-    progress("read the tables", 1.0)
-    kernel = Kernel(
-        source,
-        plan.window,
-        budget=budget,
-        bound=bound,
-        noise=noise,
-        permit=spending.permit if spending else None,
-    )
-    with spending.until_released() if spending else nullcontext():
-        label, digests = _release(plan, kernel, spending, out, today or datetime.now(UTC).date(), progress)
-    entry = label.ledger_entry.hash if label.ledger_entry else None
+    source, report = plan.ingest(progress)
+    with closing(source):
+        kernel = Kernel(
+            source,
+            plan.window,
+            budget=budget,
+            bound=bound,
+            noise=noise,
+            permit=spending.permit if spending else None,
+        )
+        with spending.until_released() if spending else nullcontext():
+            label, digests = _release(plan, kernel, spending, out, today or datetime.now(UTC).date(), progress)
+        entry, left = label.ledger_entry.hash if label.ledger_entry else None, _forget(source)
     warnings = [
+        left,
         spending.record(digests) if spending else None,
         write_record(record, files=files, report=report, release=out, entry=entry) if record else None,
     ]
@@ -136,6 +139,22 @@ def _release(
         msg = f"{out}: the release could not be written ({error.strerror or error}), and nothing is there"
         raise UsageError(msg) from error
     return label, digests
+
+
+def _forget(source: IngestedSource) -> str | None:
+    """Take away what was kept to go on after an interruption, and return a warning if that fails."""
+    try:
+        source.forget()
+    except OSError as error:
+        return f"WARNING: the release is valid, but --scratch still holds private results ({error}); remove it yourself"
+    return None
+
+
+def check_scratch(scratch: Path | None, out: Path) -> None:
+    """Refuse, before anything is read, private results in a place that is published."""
+    if scratch is not None and Path(os.path.realpath(scratch)).is_relative_to(os.path.realpath(out)):
+        msg = f"{scratch}: that is inside the release, and scratch is as private as the readings; keep it elsewhere"
+        raise UsageError(msg)
 
 
 def _refuse_future(window: Window) -> None:

@@ -58,6 +58,6 @@ def test_quiet_cells_dropped(guard: Guard) -> None:
 
 def test_a_reading_that_stops_a_publication(guard: Guard) -> None:
     """Whether it fails is seen by everybody: a reading that no integer holds must not decide on that."""
-    cap = "ibis.least(good.wh, float(LARGEST_READING))"
-    uncapped = mistake(rules, "accepted", cap, "good.wh", also=(ingest_module,))
+    cap = "ibis.greatest(ibis.least(of.wh, float(LARGEST_READING)), 0.0)"
+    uncapped = mistake(rules, "judged", cap, "of.wh", also=(ingest_module,))
     check_objects(guard(neighbours.MONSTROUS), uncapped, by=InputError)

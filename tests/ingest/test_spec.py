@@ -11,6 +11,7 @@ import pytest
 
 from gridveil.cli import options
 from gridveil.errors import InputError, UsageError
+from gridveil.ingest.engines.settings import EngineSettings
 from gridveil.plan import Plan
 from gridveil.privacy.bound import Bound
 from gridveil.publication import allowed_budget
@@ -34,7 +35,8 @@ def test_the_documented_spec_is_one(tmp_path: Path) -> None:
     assert plan.window.start == datetime(2013, 2, 4, tzinfo=UTC)
     assert spec.to_bound() == Bound(20_000, 136_000)
     assert spec.ledger == str(tmp_path / "ledger.db")
-    unused = {"cell_size", "acknowledge", "bound", "profile", "no_ledger"}
+    assert spec.to_engine() == EngineSettings(memory=4 * 10**9, scratch=Path("/var/private/scratch"))
+    unused = {"cell_size", "acknowledge", "bound", "profile", "no_ledger", "master", "database", "cadence"}
     assert set(tomllib.loads(found[1])) == set(type(spec).model_fields) - unused
 
 
@@ -212,3 +214,23 @@ def test_specs_that_cannot_be_read(tmp_path: Path, content: bytes | None) -> Non
         read_spec(path)
     with pytest.raises(InputError, match="cannot be read"):
         read_spec(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("settings", "complaint"),
+    [
+        ({"master": "local[2]"}, "of Spark alone"),
+        ({"engine": "postgres"}, "needs a database"),
+        ({"database": "postgresql://u:secret@h/d"}, "no other engine takes one"),
+        ({"engine": "oracle"}, "engine"),
+        ({"memory": "4 potatoes"}, "write 4GB"),
+        ({"memory": "1MB"}, "memory"),
+    ],
+)
+def test_settings_of_engines_that_do_not_go_together_are_refused_first(
+    settings: dict[str, Any], complaint: str
+) -> None:
+    with pytest.raises(UsageError) as refused:
+        Plan.of(make_spec({**PUBLIC, "readings": "nowhere.parquet", "households": "nowhere.parquet", **settings}))
+    assert complaint in str(refused.value)
+    assert "secret" not in str(refused.value)

@@ -31,6 +31,11 @@ def run(
     acknowledge: o.Acknowledge = False,
     mechanism: o.MechanismName = None,
     parameters: o.Parameters = None,
+    engine: o.EngineName = None,
+    master: o.Master = None,
+    database: o.Database = None,
+    memory: o.Memory = None,
+    scratch: o.Scratch = None,
     out: o.Out = None,
     strict: Annotated[bool, typer.Option("--strict", help="Fail if anything was dropped")] = False,
 ) -> None:
@@ -48,9 +53,8 @@ def run(
     spec = o.spec_from(source, parameters, flags)
     plan = Plan.of(spec if spec.cadence is None else upcoming(spec))
     with show.bars() as tell:
-        tell("read the tables", 0.0)
-        _, report = plan.ingest()
-        tell("read the tables", 1.0)
+        ingested, report = plan.ingest(tell)
+        ingested.close()
     show.report(report, show.out)
     if plan.in_degrees_of_nothing():
         show.out.print(f"WARNING: {NO_CRS}. Without it `publish` refuses to go on.")

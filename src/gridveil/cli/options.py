@@ -13,7 +13,7 @@ from gridveil.errors import InputError, UsageError
 if TYPE_CHECKING:
     from gridveil.spec import Spec
 
-TABLES, GRID, TIME, PRIVACY, LABEL = "Tables", "Grid", "Time", "Privacy", "Label"
+TABLES, GRID, TIME, PRIVACY, LABEL, ENGINE = "Tables", "Grid", "Time", "Privacy", "Label", "Engine"
 
 Source = Annotated[
     str | None, typer.Argument(help="A spec (.toml), or the readings: .parquet, .csv or DATABASE.duckdb::TABLE")
@@ -72,6 +72,20 @@ Population = Annotated[
 NoLedger = Annotated[
     bool,
     typer.Option("--no-ledger", help="Publish though nobody keeps count; the label says so", rich_help_panel=PRIVACY),
+]
+EngineName = Annotated[
+    str | None, typer.Option("--engine", help="duckdb, spark or postgres [duckdb]", rich_help_panel=ENGINE)
+]
+Master = Annotated[
+    str | None, typer.Option(help="Of Spark, e.g. local[2] or spark://HOST:7077", rich_help_panel=ENGINE)
+]
+Database = Annotated[
+    str | None, typer.Option(help="Where PostgreSQL has the tables: postgresql://...", rich_help_panel=ENGINE)
+]
+Memory = Annotated[str | None, typer.Option(help="Most that the engine may use, e.g. 4GB", rich_help_panel=ENGINE)]
+Scratch = Annotated[
+    Path | None,
+    typer.Option(help="A private folder, to go on after an interruption (DuckDB)", rich_help_panel=ENGINE),
 ]
 Out = Annotated[Path | None, typer.Option(help="The release: a new folder")]
 Next = Annotated[

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
 from rich.text import Text
 
@@ -27,21 +27,26 @@ operator = Console(stderr=True, highlight=False, markup=False)
 
 @contextmanager
 def bars() -> Iterator[Tell]:
-    """Show a bar for every stage that is reported, as it comes up."""
+    """Show a bar for every stage that is reported, as it comes up; what a stage says in brackets goes behind it."""
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
         TextColumn("{task.percentage:>3.0f} %"),
         TimeElapsedColumn(),
+        TextColumn("{task.fields[details]}"),
+        TimeRemainingColumn(),
+        TextColumn("left"),
     )
     with Progress(*columns, console=operator) as progress:
         stages: dict[str, TaskID] = {}
 
         def tell(stage: str, done: float) -> None:
+            stage, _, details = stage.partition(" (")
             if stage not in stages:
-                stages[stage] = progress.add_task(stage, total=None)  # the bar pulses until there is something to tell
+                # The bar pulses until there is something to tell.
+                stages[stage] = progress.add_task(stage, total=None, details="")
             if done:
-                progress.update(stages[stage], total=1.0, completed=done)
+                progress.update(stages[stage], total=1.0, completed=done, details=details.rstrip(")"))
 
         yield tell
 

@@ -20,7 +20,7 @@ from gridveil.ingest.engines.settings import EngineSettings
 from gridveil.ingest.ingest import ingest
 from gridveil.ingest.report import Report
 from gridveil.ingest.schema import HouseholdsTable, ReadingsTable
-from gridveil.ingest.tables import open_table, reading, require_columns
+from gridveil.ingest.tables import reading, require_columns
 from gridveil.spec import Spec
 
 AS_GIVEN = "as-given"
@@ -67,7 +67,7 @@ def ingest_town(spec: Spec, train_steps: int, *, placed: bool) -> tuple[Placed, 
         spec.need("readings")
         with tempfile.TemporaryDirectory(prefix="gridveil-") as folder:
             source, report = ingest(spec.readings, _nowhere(spec, grid, Path(folder)), grid, whole)  # type: ignore[arg-type]  # needed above
-    rows = source.table.to_pyarrow()
+    rows = source.table.join(source.located, "number").to_pyarrow()
     number, cell, step, wh = (rows[name].to_numpy() for name in ("number", "cell", "step", "wh"))
     known, household = np.unique(number, return_inverse=True)
     readings = np.zeros((len(known), whole.steps), dtype=np.int64)
@@ -85,9 +85,11 @@ def _nowhere(spec: Spec, grid: Grid, folder: Path) -> HouseholdsTable:
     if table is None:
         msg = "needed above"
         raise AssertionError(msg)
+    import ibis
+
     engine = DuckDBEngine(EngineSettings())
     with reading(table.path):
-        rows = open_table(engine.con, "named", table)
+        rows = ibis.union(*(part.table for part in engine.open("named", table)))
         require_columns(rows, table.path, {"household": table.household})
         names = rows.select(household=identifier(engine, rows[table.household], table.path)).distinct()
         names = names.filter(names.household.notnull())

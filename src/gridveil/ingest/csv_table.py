@@ -22,8 +22,8 @@ FEWEST, MOST = 2, 1000
 """Columns that a file may have: each takes the engine some milliseconds to plan for."""
 
 
-def open_csv(con: Backend, name: str, files: list[str], delimiter: str) -> ibis.Table:
-    """Return the fields of every line that is not blank; all are null where a line is unreadable."""
+def columns_of(files: list[str], delimiter: str) -> list[str]:
+    """Return the names of the columns, which all files must share."""
     if delimiter not in DELIMITERS:
         msg = f"delimiter {delimiter!r}: give one of {', '.join(map(repr, DELIMITERS))}"
         raise UsageError(msg)
@@ -32,6 +32,11 @@ def open_csv(con: Backend, name: str, files: list[str], delimiter: str) -> ibis.
         if _header(file, delimiter) != columns:
             msg = f"{file}: its first line differs from that of {files[0]}; give all files the same columns"
             raise InputError(msg)
+    return columns
+
+
+def open_csv(con: Backend, name: str, files: list[str], columns: list[str], delimiter: str) -> ibis.Table:
+    """Return the fields of every line that is not blank; all are null where a line is unreadable."""
     con.con.register(f"{name}_lines", Lines(tuple(files)))
     con.raw_sql(f"CREATE VIEW {name} AS {_fields(f'{name}_lines', columns, delimiter)}").fetchall()
     return con.table(name)

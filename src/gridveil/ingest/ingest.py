@@ -2,29 +2,39 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
+import time
+from dataclasses import asdict, replace
+from importlib import metadata
 from typing import TYPE_CHECKING
 
 from gridveil.cube import Grid, Window
 from gridveil.ingest.engines.connect import connect
-from gridveil.ingest.engines.engine import Engine, Part
+from gridveil.ingest.engines.engine import Engine, Part, answers
 from gridveil.ingest.engines.settings import EngineSettings
-from gridveil.ingest.report import Report, answers, duplicate_faults, household_faults, reading_faults
-from gridveil.ingest.rules import LARGEST_READING, accepted, coordinates, places, readings
+from gridveil.ingest.parts import Summed, contributions, doubtful, resolved, together
+from gridveil.ingest.report import Report, household_faults, reading_faults
+from gridveil.ingest.rules import coordinates, judged, places, readings
 from gridveil.ingest.schema import HouseholdsTable, ReadingsTable
-from gridveil.ingest.source import IngestedSource, contributions, resolved
+from gridveil.ingest.source import IngestedSource
 from gridveil.progress import Progress, silent
 
 if TYPE_CHECKING:
     import ibis
 
 BY_DEFAULT = EngineSettings()
+STAGE = "read the tables"
 
 
 def axes(households_table: HouseholdsTable, settings: EngineSettings = BY_DEFAULT) -> tuple[str, str]:
     """Return the names of the columns of the place, without reading a row."""
-    engine = connect(settings)
-    with engine.complaints(households_table.path):
-        return coordinates(_whole(engine.open("households", households_table)), households_table)
+    engine = connect(replace(settings, scratch=None))
+    try:
+        with engine.complaints(households_table.path):
+            return coordinates(_whole(engine.open("households", households_table)), households_table)
+    finally:
+        engine.close()
 
 
 def ingest(
@@ -38,45 +48,77 @@ def ingest(
     """Read both tables and return the source of `window` (all steps to be read), with the report on its faults.
 
     A household's rows decide on nothing but its own contribution, whatever they hold (see `rules`). Only a fault of a
-    whole table raises. Cost: linear in rows; faults and duplicates take another pass
-    each, but only where there are any.
+    whole table raises. Cost: linear in rows; parts that hold doubtful readings are read twice.
     """
+    progress(STAGE, 0.0)
     engine = connect(settings)
-    progress("read the tables", 0.0)
+    try:
+        return _ingest(engine, readings_table, households_table, grid, window, progress)
+    except BaseException:
+        engine.close()
+        raise
+
+
+def _ingest(
+    engine: Engine,
+    readings_table: ReadingsTable,
+    households_table: HouseholdsTable,
+    grid: Grid,
+    window: Window,
+    progress: Progress,
+) -> tuple[IngestedSource, Report]:
     with engine.complaints(households_table.path):
-        table = _whole(engine.open("households", households_table))
-        where = places(engine, table, households_table, grid).materialised(engine)
+        opened = engine.open("households", households_table)
+        where = places(engine, _whole(opened), households_table, grid)
         faults = household_faults(engine, where, grid)
-        households = _count(engine, where.located)
+        [found] = answers(engine, where.located.agg(households=where.located.count()))
+    run = _digest(metadata.version("gridveil"), asdict(readings_table), asdict(households_table), grid, window, opened)
     with engine.complaints(readings_table.path):
-        rows = readings(engine, _whole(engine.open("readings", readings_table, window)), readings_table, window)
-        good = accepted(rows, where.located, window)
-        binned = engine.keep("binned", contributions(engine, good, window))
-        total, (counted, largest, doubtful) = _count(engine, rows), _tally(engine, binned)
-        if counted < total or largest >= LARGEST_READING:
-            faults += reading_faults(engine, rows, where, window)
-        parts = binned.filter(~binned.doubtful).select("number", "cell", "step", "wh")
-        if doubtful:
-            again = engine.keep("resolved", resolved(good, binned.filter(binned.doubtful)))
-            duplicates = duplicate_faults(engine, again)
-            counted, faults = counted - sum(fault.count for fault in duplicates), faults + duplicates
-            parts = parts.union(again.drop("duplicates"))
-    progress("read the tables", 1.0)
-    return IngestedSource(engine, grid, window, parts), Report(households, total, counted, tuple(faults))
+        parts: list[Summed] = []
+        tell = _Rate(progress)
+        for part in (opened := engine.open("readings", readings_table, window)):
+            rows = readings(engine, part.table, readings_table, window)
+            key = f"{run}-{_digest(part)}" if part.key else None
+            sums = contributions(judged(rows, where.numbers, window), window)
+            parts.append(Summed.of(engine, rows, engine.keep(f"part_{len(parts)}", sums, key)))
+            tell(parts, len(opened))
+        table = together(engine, parts)
+        doubt = engine.keep("doubtful", table.filter(doubtful(engine, table)).select("number", "step"))
+        [doubts] = answers(engine, doubt.agg(rows=doubt.count()))
+        again = resolved(engine, parts, doubt, where.numbers, window) if doubts["rows"] else None
+        if again is not None:
+            sure = table.filter(~doubtful(engine, table)).select("number", "step", "wh")
+            table = sure.union(again.select("number", "step", "wh"))
+        dropped, of_readings = reading_faults(engine, parts, again, where.numbers, window)
+    progress(STAGE, 1.0)
+    total = sum(part.readings + sum(part.faults.values()) for part in parts)
+    counted = sum(part.readings for part in parts) - dropped
+    source = IngestedSource(engine, grid, window, table.select("number", "step", "wh"), where.located)
+    return source, Report(found["households"], total, counted, (*faults, *of_readings))
+
+
+class _Rate:
+    """Tells the operator how fast parts are read: rounded, as counts of readings are private."""
+
+    def __init__(self, progress: Progress) -> None:
+        self.progress, self.start = progress, time.monotonic()
+
+    def __call__(self, parts: list[Summed], of: int) -> None:
+        readings = sum(part.readings for part in parts)
+        rate = readings / max(time.monotonic() - self.start, 1e-3) / 1e6
+        told = f" ({len(parts)} of {of} parts, {rate:.2g} M readings/s)" if of > 1 else ""
+        self.progress(f"{STAGE}{told}", len(parts) / (of + 1))  # what is doubtful comes after them
+
+
+def _digest(*facts: object) -> str:
+    return hashlib.sha256(json.dumps(facts, default=_told).encode()).hexdigest()
+
+
+def _told(fact: object) -> object:
+    return fact.key if isinstance(fact, Part) else str(fact)
 
 
 def _whole(parts: list[Part]) -> ibis.Table:
     import ibis
 
     return ibis.union(*(part.table for part in parts))
-
-
-def _count(engine: Engine, table: ibis.Table) -> int:
-    return int(answers(engine, table.agg(rows=table.count()))[0]["rows"])
-
-
-def _tally(engine: Engine, binned: ibis.Table) -> tuple[int, int, int]:
-    """Return how many readings were binned, the largest contribution, and how many may hide duplicates."""
-    row = binned.agg(readings=binned.readings.sum(), largest=binned.wh.max(), doubtful=binned.doubtful.sum())
-    readings, largest, doubtful = answers(engine, row)[0].values()
-    return readings or 0, largest or 0, doubtful or 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -16,12 +17,8 @@ if TYPE_CHECKING:
 Types = dict[str, pa.DataType]
 
 
-def open_parquet(con: Backend, name: str, files: list[str]) -> ibis.Table:
-    """Read columns by name. Files must agree on types: casting one to another's could fail for single rows.
-
-    The engine reasons from a file's statistics, and those leave NaN out: unless told, it takes a NaN for finite where
-    there are numbers beside it, and one household's rows decide how another's are read.
-    """
+def types_of(files: list[str]) -> Types:
+    """Return the types of columns. Files must agree on them: casting one to another's could fail for single rows."""
     first, *others = ({field.name: field.type for field in pq.read_schema(file)} for file in files)
     for file, types in zip(files[1:], others, strict=True):
         for column in {**first, **types}:
@@ -29,10 +26,28 @@ def open_parquet(con: Backend, name: str, files: list[str]) -> ibis.Table:
             if here != there:
                 msg = f"{file}: column {column} is {here}, but {there} in {files[0]}; give all files the same types"
                 raise InputError(msg)
-    if any(_in_milliseconds(kind) for kind in first.values()):
-        return _open_milliseconds(con, name, files, first)
+    return first
+
+
+def open_parquet(con: Backend, name: str, files: list[str], types: Types) -> ibis.Table:
+    """Read columns by name.
+
+    The engine reasons from a file's statistics, and those leave NaN out: unless told, it takes a NaN for finite where
+    there are numbers beside it, and one household's rows decide how another's are read.
+    """
+    if any(_in_milliseconds(kind) for kind in types.values()):
+        return _open_milliseconds(con, name, files, types)
     # A folder named household=7 must not replace what the file says: every row would become that household's.
     return con.read_parquet(files, union_by_name=len(files) > 1, can_have_nan=True, hive_partitioning=False)
+
+
+def is_whole(file: Path) -> bool:
+    """Whether there is a Parquet file that was written to its end."""
+    try:
+        pq.read_metadata(file)
+    except (OSError, pa.ArrowException):
+        return False
+    return True
 
 
 def _in_milliseconds(kind: pa.DataType) -> bool:

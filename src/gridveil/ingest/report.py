@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from gridveil.cube import Grid, Window
-from gridveil.ingest.engines.engine import Engine
-from gridveil.ingest.rules import LARGEST_READING, READING_FAULTS, Places, row_faults
+from gridveil.ingest.engines.engine import Engine, answers
+from gridveil.ingest.rules import FAULTY, LARGEST_READING, READING_FAULTS, Places, judged
 
 if TYPE_CHECKING:
     import ibis
 
+    from gridveil.ingest.parts import Summed
 
 NOTHING_COUNTED = (
     "WARNING: no reading counts, so a release is nothing but noise. Check the extent (X0,Y0,X1,Y1: west, south, east, "
@@ -19,6 +21,7 @@ NOTHING_COUNTED = (
 )
 
 
+FAULTS, OVER = (*READING_FAULTS, "energy above 1 GWh, counted as 1 GWh"), len(READING_FAULTS)
 TIMESTAMP_FAULT, ENERGY_FAULT = 1, 3
 """Which of READING_FAULTS are about text that has another form."""
 
@@ -68,34 +71,41 @@ class Report:
         return [f"{fault.what.capitalize()}: {fault.hint}" for fault in self.faults if fault.hint]
 
 
-def answers(engine: Engine, table: ibis.Table) -> list[dict[str, Any]]:
-    """Compute a few sums or counts."""
-    return [row for batch in engine.batches(table) for row in batch.to_pylist()]
+def reading_faults(
+    engine: Engine, parts: list[Summed], again: ibis.Table | None, numbers: ibis.Table, window: Window
+) -> tuple[int, list[Fault]]:
+    """Return how many readings are duplicates, and all that is wrong with the rows of readings."""
+    counts = sum((Counter(part.faults) for part in parts), Counter())
+    twice = 0
+    if again is not None:
+        [found] = answers(engine, again.agg(duplicates=again.duplicates.sum(), over=again.over.sum()))
+        twice, counts[OVER] = found["duplicates"], found["over"]
+    counts = +counts
+    examples: dict[int, dict[str, Any]] = {}
+    for part in parts:
+        here = {*part.faults, *([OVER] if part.largest >= LARGEST_READING else [])} & set(counts) - set(examples)
+        examples |= _examples(engine, judged(part.rows, numbers, window), here) if here else {}
+    faults = [
+        Fault("readings", FAULTS[code], count, examples[code]["example"], _readable(code, examples[code]["text"]))
+        for code, count in sorted(counts.items())
+    ]
+    duplicates = [Fault("readings", "duplicate: same household and second", twice, None)] if twice else []
+    return twice, [*faults, *duplicates]
 
 
-def reading_faults(engine: Engine, rows: ibis.Table, places: Places, window: Window) -> list[Fault]:
-    """Count the rows of readings with a fault, each under the first rule that applies."""
+def _examples(engine: Engine, rows: ibis.Table, codes: set[int]) -> dict[int, dict[str, Any]]:
+    """Return a household, and what is written there, for each of these faults that a part has."""
     import ibis
 
-    named = places.seen.select("household").mutate(named=True)
-    located = places.located.select("household").mutate(placed=True)
-    rows = rows.left_join(named, "household").drop("household_right")
-    rows = rows.left_join(located, "household").drop("household_right")
-    faults = (*row_faults(rows, window), rows.named.isnull(), rows.placed.isnull(), rows.wh > LARGEST_READING)
-    fault = ibis.cases(*((fault, index) for index, fault in enumerate(faults)), else_=None)
-    text = ibis.cases((fault == TIMESTAMP_FAULT, rows.time_text), (fault == ENERGY_FAULT, rows.energy_text), else_=None)
-    judged = rows.select("household", fault=fault, text=text).drop_null("fault")
-    counts = judged.group_by("fault").agg(
-        rows=judged.count(),
-        example=judged.household.min(),
-        text=judged.text.argmin(judged.household, where=judged.text.notnull()),
+    faulty = rows.number == FAULTY
+    rows = rows.mutate(fault=faulty.ifelse(rows.step, OVER)).filter(faulty | rows.over)
+    rows = rows.filter(rows.fault.isin(sorted(codes)))
+    text = ibis.cases((rows.fault == TIMESTAMP_FAULT, rows.time_text), (rows.fault == ENERGY_FAULT, rows.energy_text))
+    rows = rows.select("household", "fault", text=text)
+    found = rows.group_by("fault").agg(
+        example=rows.household.min(), text=rows.text.min()
     )
-    texts = (*READING_FAULTS, "energy above 1 GWh, counted as 1 GWh")
-    found = answers(engine, counts.order_by("fault"))
-    return [
-        Fault("readings", texts[row["fault"]], row["rows"], row["example"], _readable(row["fault"], row["text"]))
-        for row in found
-    ]
+    return {row["fault"]: row for row in answers(engine, found)}
 
 
 def _readable(fault: int, text: str | None) -> str | None:
@@ -109,13 +119,6 @@ def _readable(fault: int, text: str | None) -> str | None:
 def _shown(text: str) -> str:
     """Return text of anybody's letter by letter, never as commands to a terminal, and not all of it if it is long."""
     return ascii(text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]}...")
-
-
-def duplicate_faults(engine: Engine, resolved: ibis.Table) -> list[Fault]:
-    """Count the readings that were left out because the household has another one at the same second."""
-    [found] = answers(engine, resolved.agg(duplicates=resolved.duplicates.sum().cast("int64")))
-    duplicates = found["duplicates"]
-    return [Fault("readings", "duplicate: same household and second", duplicates, None)] if duplicates else []
 
 
 def household_faults(engine: Engine, places: Places, grid: Grid) -> list[Fault]:

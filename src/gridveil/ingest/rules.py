@@ -31,6 +31,9 @@ if TYPE_CHECKING:
 LARGEST_READING = 10**9
 """Wh; fits int32, and keeps sums of anything a meter can send inside int64."""
 
+FAULTY = -1
+"""The number of rows that do not count."""
+
 READING_FAULTS = (
     "household missing, or line unreadable",
     "timestamp missing or unreadable",
@@ -44,19 +47,19 @@ READING_FAULTS = (
 
 @dataclass(frozen=True)
 class Places:
-    """Households' places: `seen` has one row per household named, `located` those that count, with their cell."""
+    """Households' places: `seen` has one row per household named, `located` those that count, with their cell.
+
+    `numbers` has the household and number of all that are named; without a usable place the number is null.
+    """
 
     rows: ibis.Table
     seen: ibis.Table
     located: ibis.Table
-
-    def materialised(self, engine: Engine) -> Places:
-        """Return the same with its tables computed once."""
-        return Places(self.rows, engine.keep("seen", self.seen), engine.keep("located", self.located))
+    numbers: ibis.Table
 
 
 def places(engine: Engine, table: ibis.Table, schema: HouseholdsTable, grid: Grid) -> Places:
-    """Return the cell of every household, `x * ny + y`."""
+    """Return the cell of every household, `x * ny + y`, computed once. Numbers go up from cell to cell."""
     import ibis
 
     width, height = grid.x1 - grid.x0, grid.y1 - grid.y0
@@ -81,17 +84,18 @@ def places(engine: Engine, table: ibis.Table, schema: HouseholdsTable, grid: Gri
     )
     one_place = (seen.west == seen.east) & (seen.south == seen.north)
     inside = (seen.west >= grid.x0) & (seen.west < grid.x1) & (seen.south >= grid.y0) & (seen.south < grid.y1)
-    seen = seen.mutate(one_place=one_place, inside=inside).fill_null({"one_place": False, "inside": False})
+    seen = engine.keep(
+        "seen", seen.mutate(one_place=one_place, inside=inside).fill_null({"one_place": False, "inside": False})
+    )
     kept = seen.filter(seen.one_place & seen.inside)
     column = ((kept.west - grid.x0) / width * grid.nx).floor().cast("int64")
     row = ((kept.south - grid.y0) / height * grid.ny).floor().cast("int64")
-    located = kept.select(
-        household="household",
-        number=ibis.row_number().over(order_by=kept.household),
-        # Just below the upper edge, rounding may reach it: such a place is in the last cell.
-        cell=ibis.least(column, grid.nx - 1) * grid.ny + ibis.least(row, grid.ny - 1),
-    )
-    return Places(rows, seen, located)
+    # Just below the upper edge, rounding may reach it: such a place is in the last cell.
+    cells = kept.select("household", cell=ibis.least(column, grid.nx - 1) * grid.ny + ibis.least(row, grid.ny - 1))
+    first = ibis.row_number().over(order_by=[cells.cell, cells.household])
+    located = engine.keep("located", cells.select("household", "cell", number=first))
+    numbers = seen.left_join(located, "household").select("household", "number")
+    return Places(rows, seen, located, engine.keep("numbers", numbers))
 
 
 def coordinates(table: ibis.Table, schema: HouseholdsTable) -> tuple[str, str]:
@@ -133,18 +137,28 @@ def row_faults(rows: ibis.Table, window: Window) -> tuple[ibis.expr.types.Boolea
     return (rows.household.isnull(), rows.second.isnull(), ~within, rows.wh.isnull(), rows.wh < 0)
 
 
-def accepted(rows: ibis.Table, located: ibis.Table, window: Window) -> ibis.Table:
-    """Return number, cell, step, second and whole Wh of the readings without fault."""
+def judged(rows: ibis.Table, numbers: ibis.Table, window: Window) -> ibis.Table:
+    """Return number, step, second and whole Wh of every reading, and whether it is `over` what may count.
+
+    One with a fault has the number FAULTY, and for its step which of READING_FAULTS it is.
+    """
     import ibis
 
-    good = rows.filter(*(~fault for fault in row_faults(rows, window))).join(located, "household")
-    return good.select(
-        number="number",
-        cell="cell",
-        step=good.second // length(window),
+    of = rows.left_join(numbers, "household")
+    faults = (*row_faults(of, window), of.household_right.isnull(), of.number.isnull())
+    fault = ibis.cases(*((fault, index) for index, fault in enumerate(faults)), else_=len(faults))
+    of = of.mutate(fault=fault, good=fault == len(faults))
+    of = of.mutate(second=of.good.ifelse(of.second, 0))
+    return of.select(
+        number=of.good.ifelse(of.number, FAULTY),
+        step=of.good.ifelse((of.second // length(window)).cast("int64"), of.fault.cast("int64")),
         second="second",
-        # The cap comes before the cast: no finite number fails. Halves round up: engines differ on their own rule.
-        wh=(ibis.least(good.wh, float(LARGEST_READING)) + 0.5).floor().cast("int32"),
+        # The caps come before the cast: no finite number fails. Halves round up: engines differ on their own rule.
+        wh=(ibis.greatest(ibis.least(of.wh, float(LARGEST_READING)), 0.0) + 0.5).floor().cast("int32"),
+        over=of.wh > LARGEST_READING,
+        household="household",
+        time_text="time_text",
+        energy_text="energy_text",
     )
 
 

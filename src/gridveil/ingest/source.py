@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,9 +10,7 @@ from numpy.typing import NDArray
 
 from gridveil.cube import Grid, Window
 from gridveil.errors import UsageError
-from gridveil.ingest.engines.engine import Engine
-from gridveil.ingest.report import answers
-from gridveil.ingest.rules import length
+from gridveil.ingest.engines.engine import Engine, answers
 from gridveil.privacy.bound import Bound
 
 if TYPE_CHECKING:
@@ -20,40 +18,20 @@ if TYPE_CHECKING:
 
 Ints = NDArray[np.int64]
 
-SLOTS = 48
-"""A step is looked at in this many slots: readings in different slots cannot be duplicates of each other."""
-
-
-def contributions(engine: Engine, accepted: ibis.Table, window: Window) -> ibis.Table:
-    """Sum accepted readings to one row per household and step; `doubtful` where duplicates may hide among them.
-
-    In one pass: each reading sets the bit of its slot, and there are as many bits as readings just when no two share a
-    slot.
-    """
-    import ibis
-
-    slot = -(-length(window) // SLOTS)  # seconds, rounded up
-    bits = (ibis.literal(1, "int64") << (accepted.second % length(window) // slot)).bit_or()
-    return accepted.group_by("number", "cell", "step").agg(
-        wh=accepted.wh.sum(), readings=accepted.count(), doubtful=engine.bit_count(bits) != accepted.count()
-    )
-
-
-def resolved(accepted: ibis.Table, doubtful: ibis.Table) -> ibis.Table:
-    """Return contributions of the doubtful households and steps, with the smallest of readings at the same second."""
-    again = accepted.view().semi_join(doubtful, ["number", "step"])  # ibis cannot join on what a join computed
-    once = again.group_by("number", "cell", "step", "second").agg(wh=again.wh.min(), rows=again.count())
-    return once.group_by("number", "cell", "step").agg(wh=once.wh.sum(), duplicates=(once.rows - 1).sum())
-
 
 @dataclass(frozen=True)
 class IngestedSource:
-    """Contributions as a table: `number` of the household, `cell`, `step`, `wh`. Implements `privacy.source.Source`."""
+    """Contributions as a table: `number` of the household, `step`, `wh`. Implements `privacy.source.Source`.
+
+    `located` has the `cell` of every number. What was computed once is kept in the engine until `close`.
+    """
 
     engine: Engine
     grid: Grid
     window: Window
     table: ibis.Table
+    located: ibis.Table
+    _totals: dict[tuple[Window, int], ibis.Table] = field(default_factory=dict, compare=False, repr=False)
 
     def bounded_cube(self, window: Window, bound: Bound, rows: slice | None = None) -> Ints:
         """Return the sums of bounded contributions per cell and step, of all cells or of those with `x` in `rows`.
@@ -62,11 +40,10 @@ class IngestedSource:
         The division is one of doubles, but exact: the dividend `a` is an integer below 2**53 (see `Bound`), so that a
         quotient `a / b` is at least `1 / b` below the next whole number, more than rounding can add.
         """
-        capped = self._capped(window, bound.step)
-        totals = capped.group_by("number").agg(total=capped.wh.sum())
         first, last, _ = (rows or slice(None)).indices(self.grid.nx)
-        inside = capped.filter(capped.cell >= first * self.grid.ny, capped.cell < last * self.grid.ny)
-        of = inside.join(totals, "number")
+        totals = self._total(window, bound.step)
+        inside = totals.filter(totals.cell >= first * self.grid.ny, totals.cell < last * self.grid.ny)
+        of = self._capped(window, bound.step).join(inside, "number")
         wh = (of.total > bound.window).ifelse((of.wh * bound.window) // of.total, of.wh)
         sums = of.group_by("cell", "step").agg(wh=wh.sum().cast("int64"))
         cube = np.zeros(((last - first) * self.grid.ny, window.steps), dtype=np.int64)
@@ -81,12 +58,20 @@ class IngestedSource:
         Those without a reading in the window are in none: a household whose readings of just this window are taken away
         leaves one bin and enters no other, which a ledger of windows relies on.
         """
-        capped = self._capped(window, step_bound)
-        totals = capped.group_by("number").agg(total=capped.wh.sum())
+        totals = self._total(window, step_bound)
         reached = {f"edge_{index}": (totals.total >= edge).sum() for index, edge in enumerate(edges.tolist())}
         [counts] = answers(self.engine, totals.agg(**reached))
         at_least = np.array([counts[name] or 0 for name in reached], dtype=np.int64)
         return -np.diff(at_least, append=0)
+
+    def close(self) -> None:
+        """Let go of the engine; what outlasts it stays."""
+        self.engine.close()
+
+    def forget(self) -> None:
+        """Take away what was kept to go on after an interruption, and let go of the engine."""
+        self.engine.forget()
+        self.engine.close()
 
     def _first(self, window: Window) -> int:
         offset = window.start - self.window.start
@@ -105,3 +90,12 @@ class IngestedSource:
         first = self._first(window)
         rows = self.table.filter(self.table.step >= first, self.table.step < first + window.steps)
         return rows.mutate(wh=ibis.least(rows.wh, step_bound))
+
+    def _total(self, window: Window, step_bound: int) -> ibis.Table:
+        """Return number, cell and total of the households that have a reading in the window."""
+        if (window, step_bound) not in self._totals:
+            capped = self._capped(window, step_bound)
+            totals = capped.group_by("number").agg(total=capped.wh.sum())
+            placed = totals.join(self.located, "number").select("number", "cell", "total")
+            self._totals[window, step_bound] = self.engine.keep(f"totals_{len(self._totals)}", placed)
+        return self._totals[window, step_bound]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import glob
+import json
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,14 +16,18 @@ import pyarrow as pa
 from gridveil.cube import Window
 from gridveil.errors import InputError
 from gridveil.ingest.columns import NUMBER, TIMESTAMP
-from gridveil.ingest.csv_table import open_csv
-from gridveil.ingest.parquet_table import open_parquet
+from gridveil.ingest.csv_table import columns_of, open_csv
+from gridveil.ingest.engines.engine import Part
+from gridveil.ingest.parquet_table import open_parquet, types_of
 from gridveil.ingest.partitions import files_of_window, has_fields
 from gridveil.ingest.schema import HouseholdsTable, ReadingsTable
 
 if TYPE_CHECKING:
     import ibis
     from ibis.backends.duckdb import Backend
+
+PART_BYTES = 8 * 2**20
+"""Files smaller than this are read together: each part takes some time by itself."""
 
 ENDINGS = {"parquet": (".parquet", ".pq"), "csv": (".csv", ".csv.gz", ".csv.zst"), "duckdb": (".duckdb", ".db")}
 
@@ -46,21 +51,44 @@ def reading(path: str) -> Iterator[None]:
         raise
 
 
-def open_table(
-    con: Backend, name: str, at: ReadingsTable | HouseholdsTable, window: Window | None = None
-) -> ibis.Table:
-    """Return the publisher's table, without reading its rows. `name` is what the engine calls it."""
+def open_parts(
+    con: Backend, role: str, at: ReadingsTable | HouseholdsTable, window: Window | None = None
+) -> list[Part]:
+    """Return the publisher's table in parts, without reading its rows. `role` is what the engine calls it."""
     with reading(at.path):
         files = files_of(at, window)
         kinds = {_kind(file) for file in files}
+        groups = [(f"{role}_{index}", group) for index, group in enumerate(_grouped(files))]
         if kinds == {"parquet"}:
-            return _known_types(open_parquet(con, name, files))
+            types = types_of(files)
+            opened = [_known_types(open_parquet(con, name, group, types)) for name, group in groups]
+            return [Part(table, _identity(group)) for table, (_, group) in zip(opened, groups, strict=True)]
         if kinds == {"csv"}:
-            return open_csv(con, name, files, at.delimiter)
+            columns = columns_of(files, at.delimiter)
+            return [Part(open_csv(con, name, group, columns, at.delimiter), _identity(group)) for name, group in groups]
         if kinds == {"duckdb"}:
-            return _open_database(con, name, files, at.table)
+            return [Part(_open_database(con, role, files, at.table))]
     msg = f"{at.path}: not of a kind that gridveil reads; give .parquet, .csv, .csv.gz or .duckdb, all of one kind"
     raise InputError(msg)
+
+
+def _grouped(files: list[str]) -> list[list[str]]:
+    """Return files one after the other in groups, each of PART_BYTES or a little more, or all that is left."""
+    groups: list[list[str]] = [[]]
+    size = 0
+    for file in files:
+        if size >= PART_BYTES:
+            groups.append([])
+            size = 0
+        groups[-1].append(file)
+        size += Path(file).stat().st_size
+    return groups
+
+
+def _identity(files: list[str]) -> str:
+    """Return what tells whether files are still the same: a change gives another size or another time."""
+    facts = [(str(Path(file).absolute()), Path(file).stat()) for file in files]
+    return json.dumps([(file, stat.st_size, stat.st_mtime_ns, stat.st_ino) for file, stat in facts])
 
 
 def _kind(file: str) -> str | None:

@@ -8,12 +8,15 @@ import weakref
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from datetime import datetime
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gridveil.ingest.engines.engine import Part
+from gridveil.ingest.engines.scratch import Scratch, sync
 from gridveil.ingest.engines.settings import EngineSettings
+from gridveil.ingest.parquet_table import is_whole
 from gridveil.ingest.schema import HouseholdsTable, ReadingsTable
-from gridveil.ingest.tables import open_table, reading
+from gridveil.ingest.tables import open_parts, reading
 
 if TYPE_CHECKING:
     import ibis
@@ -32,29 +35,54 @@ class DuckDBEngine:
     def __init__(self, settings: EngineSettings) -> None:
         import ibis
 
+        self._scratch = Scratch(settings.scratch) if settings.scratch else None
+        self._folder = self._scratch.aside() if self._scratch else Path(tempfile.mkdtemp(prefix="gridveil-"))
+        self._files: dict[str, Path] = {}
         self.con = ibis.duckdb.connect()
-        spill = tempfile.mkdtemp(prefix="gridveil-", dir=settings.scratch)
-        self._remove = weakref.finalize(self.con, shutil.rmtree, spill, ignore_errors=True)
-        self.con.con.execute("SET temp_directory = ?", [spill]).fetchall()
+        self._end = weakref.finalize(self.con, _end, self._folder, self._scratch)
+        self.con.con.execute("SET temp_directory = ?", [str(self._folder / "spill")]).fetchall()
         self.con.raw_sql("SET TimeZone = 'UTC'")
         self.con.raw_sql("SET enable_progress_bar = false")
+        self.con.raw_sql("SET preserve_insertion_order = false")
+        if settings.memory is not None:
+            self.con.raw_sql(f"SET memory_limit = '{settings.memory}B'")
 
     def open(self, role: str, at: ReadingsTable | HouseholdsTable, window: Window | None = None) -> list[Part]:
-        """Return the publisher's table."""
-        return [Part(open_table(self.con, role, at, window))]
+        """Return the publisher's table: a few small files are one part, a large one is one by itself."""
+        return open_parts(self.con, role, at, window)
 
     def keep(self, name: str, table: ibis.Table, key: str | None = None) -> ibis.Table:
-        """Compute a table once."""
-        del key
-        return self.con.create_table(name, table)
+        """Compute a table once: in memory, or, with a `key`, in a file, of the scratch folder if there is one."""
+        query = self._query(table)
+        if key is None:
+            self.con.raw_sql(f"CREATE TABLE {name} AS {query}").fetchall()
+            return self.con.table(name)
+        file = self._scratch.file(key) if self._scratch else self._folder / f"{key}.parquet"
+        if not is_whole(file):
+            aside = self._folder / file.name
+            self.con.raw_sql(f"COPY ({query}) TO '{_quoted(aside)}' (FORMAT parquet)").fetchall()
+            if self._scratch:
+                aside.chmod(0o600)
+                sync(aside)
+                aside.rename(file)
+                sync(file.parent)
+        self._files[name] = file
+        return self.con.read_parquet(str(file), table_name=name)
+
+    def union(self, name: str, tables: list[ibis.Table]) -> ibis.Table:
+        """Return the rows of tables that were kept, as one."""
+        names = [table.get_name() for table in tables]
+        if all(name in self._files for name in names):
+            return self.con.read_parquet([str(self._files[name]) for name in names], table_name=name)
+        rows = " UNION ALL ".join(f"SELECT * FROM {name}" for name in names)  # noqa: S608  # names of ours
+        self.con.raw_sql(f"CREATE VIEW {name} AS {rows}").fetchall()
+        return self.con.table(name)
 
     def batches(self, table: ibis.Table) -> Iterator[pa.RecordBatch]:
         """Compute an answer, and give it out in pieces."""
-        schema = table.schema().to_pyarrow()
         # Computed before it is given out: complaints that come through Arrow look like those of the system.
-        computed = self.con.con.sql(self.con.compile(table)).materialize()
-        for batch in computed.to_arrow_reader(BATCH):
-            yield batch.cast(schema)  # sums come out wider than ibis says
+        computed = self.con.con.sql(self._query(table)).materialize()
+        yield from computed.to_arrow_reader(BATCH)
 
     def complaints(self, path: str) -> AbstractContextManager[None]:
         """Turn what the engine says of unreadable tables into ours."""
@@ -62,8 +90,14 @@ class DuckDBEngine:
 
     def close(self) -> None:
         """Let go of the engine, and of what did not fit into memory."""
-        self.con.disconnect()
-        self._remove()
+        if self._end.alive:
+            self.con.disconnect()
+            self._end()
+
+    def forget(self) -> None:
+        """Take away what was kept in the scratch folder."""
+        if self._scratch:
+            self._scratch.clear()
 
     def double(self, column: ir.NumericColumn) -> ir.FloatingColumn:
         """Return numbers as doubles: all that DuckDB has fit."""
@@ -96,3 +130,21 @@ class DuckDBEngine:
     def plain_text(self, text: ir.StringColumn) -> ir.StringColumn:
         """Return text as it is: `open` has taken collations off, which only databases have."""
         return text
+
+    def _query(self, table: ibis.Table) -> str:
+        """Return the query, with the types that ibis says: sums come out wider, and a file has those as doubles."""
+        whole = [name for name, kind in table.schema().items() if kind.is_int64()]
+        typed = ", ".join(f'CAST("{name}" AS BIGINT) AS "{name}"' for name in whole)
+        replaced = f"REPLACE ({typed})" if whole else ""
+        return f"SELECT * {replaced} FROM ({self.con.compile(table)})"  # noqa: S608  # names of ours
+
+
+def _end(folder: Path, scratch: Scratch | None) -> None:
+    """Take away what does not outlast the engine."""
+    shutil.rmtree(folder, ignore_errors=True)
+    if scratch:
+        scratch.close()
+
+
+def _quoted(path: Path) -> str:
+    return str(path).replace("'", "''")

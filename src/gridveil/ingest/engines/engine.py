@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from gridveil.ingest.schema import HouseholdsTable, ReadingsTable
 
@@ -45,7 +45,13 @@ class Engine(Protocol):
         """
 
     def keep(self, name: str, table: ibis.Table, key: str | None = None) -> ibis.Table:
-        """Compute a table once, and return it for later questions. With a `key` it outlasts this process."""
+        """Compute a table once, and return it for later questions.
+
+        key: `RUN-PART`. What is kept with it may outlast this process, and is not computed again by the same run.
+        """
+
+    def union(self, name: str, tables: list[ibis.Table]) -> ibis.Table:
+        """Return the rows of tables that were kept, as one."""
 
     def batches(self, table: ibis.Table) -> Iterator[pa.RecordBatch]:
         """Compute an answer, and give it out in pieces. Only sums and counts are ever asked for."""
@@ -55,6 +61,9 @@ class Engine(Protocol):
 
     def close(self) -> None:
         """Take away what was kept without a key, and let go of the engine."""
+
+    def forget(self) -> None:
+        """Take away what was kept with a key: it is not needed any more."""
 
     def double(self, column: ir.NumericColumn) -> ir.FloatingColumn:
         """Return numbers as doubles; what does not fit is null or infinite."""
@@ -80,3 +89,8 @@ class Engine(Protocol):
 
     def plain_text(self, text: ir.StringColumn) -> ir.StringColumn:
         """Return text that is compared byte by byte, whatever collation its column has."""
+
+
+def answers(engine: Engine, table: ibis.Table) -> list[dict[str, Any]]:
+    """Compute a few sums or counts."""
+    return [row for batch in engine.batches(table) for row in batch.to_pylist()]

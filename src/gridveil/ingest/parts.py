@@ -1,0 +1,126 @@
+"""Contributions, part by part: each part of the readings is summed by itself, and then what several parts share."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from gridveil.cube import Window
+from gridveil.ingest.engines.engine import Engine, answers
+from gridveil.ingest.rules import FAULTY, LARGEST_READING, judged, length
+
+if TYPE_CHECKING:
+    import ibis
+    import ibis.expr.types as ir
+
+SLOTS = 60
+"""A step is looked at in this many slots: readings in different slots cannot be duplicates of each other."""
+
+
+def contributions(rows: ibis.Table, window: Window) -> ibis.Table:
+    """Sum judged readings to one row per household and step: `wh`, how many `readings`, and the `bits` of their slots.
+
+    Duplicates may hide among them if there are fewer bits than readings, which one pass over the rows shows.
+    """
+    import ibis
+
+    slot = -(-length(window) // SLOTS)  # seconds, rounded up
+    bits = (ibis.literal(1, "int64") << (rows.second % length(window) // slot).cast("int64")).bit_or()
+    return rows.group_by("number", "step").agg(wh=rows.wh.sum(), readings=rows.count(), bits=bits)
+
+
+@dataclass(frozen=True)
+class Summed:
+    """A part: its `rows` as they are read, and its contributions, `table`, computed once.
+
+    faults: how many of its readings have which of READING_FAULTS; readings: how many have none.
+    steps: those that it has a reading in. largest: its largest contribution, Wh.
+    """
+
+    rows: ibis.Table
+    table: ibis.Table
+    faults: dict[int, int]
+    readings: int
+    steps: frozenset[int]
+    largest: int
+
+    @classmethod
+    def of(cls, engine: Engine, rows: ibis.Table, table: ibis.Table) -> Summed:
+        """Count what is in a part's contributions."""
+        by_step = table.mutate(faulty=table.number == FAULTY).group_by("faulty", "step")
+        counts = answers(engine, by_step.agg(readings=table.readings.sum(), largest=table.wh.max()))
+        good = [row for row in counts if not row["faulty"]]
+        return cls(
+            rows,
+            table,
+            {row["step"]: row["readings"] for row in counts if row["faulty"]},
+            sum(row["readings"] for row in good),
+            frozenset(row["step"] for row in good),
+            max((row["largest"] for row in good), default=0),
+        )
+
+
+def together(engine: Engine, parts: list[Summed]) -> ibis.Table:
+    """Return the contributions of all parts, one row per household and step.
+
+    Only steps that occur in several parts are summed again, and not even those if no household does.
+    """
+    whole = parts[0].table if len(parts) == 1 else engine.union("parts", [part.table for part in parts])
+    whole = whole.filter(whole.number != FAULTY)
+    counts = Counter(step for part in parts for step in part.steps)
+    shared = sorted(step for step, count in counts.items() if count > 1)
+    if not shared or _disjoint(engine, parts, whole):
+        return whole
+    apart = len(shared) < len(counts)
+    several = whole.filter(whole.step.isin(shared)) if apart else whole
+    sums = several.group_by("number", "step").agg(
+        wh=several.wh.sum(), readings=several.readings.sum(), bits=several.bits.bit_or()
+    )
+    merged = engine.keep("merged", sums)
+    return whole.filter(~whole.step.isin(shared)).union(merged) if apart else merged
+
+
+def _disjoint(engine: Engine, parts: list[Summed], whole: ibis.Table) -> bool:
+    """Whether no household is in two parts; two parts are looked at before all."""
+    tables = [part.table.filter(part.table.number != FAULTY) for part in parts]
+    first, second = tables[0].view(), tables[1].view()
+    if _count(engine, first.select("number").distinct().semi_join(second, "number")):
+        return False
+    alone = sum(_count(engine, table.select("number").distinct()) for table in tables)
+    return alone == _count(engine, whole.select("number").distinct())
+
+
+def doubtful(engine: Engine, table: ibis.Table) -> ir.BooleanColumn:
+    """Return where duplicates may hide, or readings that are over what may count."""
+    return (engine.bit_count(table.bits) != table.readings) | (table.wh >= LARGEST_READING)
+
+
+def resolved(engine: Engine, parts: list[Summed], doubt: ibis.Table, numbers: ibis.Table, window: Window) -> ibis.Table:
+    """Return contributions of the doubtful households and steps, with the smallest of readings at the same second.
+
+    The rows are read again, of the parts that have any of these steps. `duplicates` and `over` count readings.
+    """
+    steps = {row["step"] for row in answers(engine, doubt.select("step").distinct())}
+    of_doubt = doubt.select("number").distinct()
+    suspects = engine.keep("suspects", numbers.join(of_doubt, "number").select("household", "number"))
+    found = []
+    for index, part in enumerate(parts):
+        if part.steps & steps:
+            rows = judged(part.rows.semi_join(suspects, "household"), suspects, window)
+            again = rows.view().semi_join(doubt, ["number", "step"])  # ibis cannot join on what a join computed
+            once = again.group_by("number", "step", "second").agg(
+                wh=again.wh.min(), rows=again.count(), over=again.over.sum()
+            )
+            found.append(engine.keep(f"again_{index}", once))
+    once = found[0] if len(found) == 1 else engine.union("again", found)
+    if len(found) > 1:
+        once = once.group_by("number", "step", "second").agg(
+            wh=once.wh.min(), rows=once.rows.sum(), over=once.over.sum()
+        )
+    sums = once.group_by("number", "step").agg(wh=once.wh.sum(), duplicates=(once.rows - 1).sum(), over=once.over.sum())
+    return engine.keep("resolved", sums)
+
+
+def _count(engine: Engine, table: ibis.Table) -> int:
+    return int(answers(engine, table.agg(rows=table.count()))[0]["rows"])

@@ -1,0 +1,257 @@
+"""Readings in parts: any partition gives the same cube, and a run that was killed goes on where it was."""
+
+import signal
+import stat
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from gridveil.cube import Grid, Window
+from gridveil.errors import UsageError
+from gridveil.ingest import tables
+from gridveil.ingest.engines.duckdb_engine import DuckDBEngine
+from gridveil.ingest.engines.settings import EngineSettings
+from gridveil.ingest.ingest import ingest
+from gridveil.ingest.report import Report
+from gridveil.ingest.schema import HouseholdsTable, ReadingsTable
+from gridveil.ingest.source import IngestedSource
+from gridveil.privacy.bound import Bound
+
+START = datetime(2013, 2, 4, tzinfo=UTC)
+WINDOW = Window(START, timedelta(hours=1), 6)
+GRID = Grid(0, 0, 2, 2, 2, 2)
+BOUND = Bound(2_000, 5_000)
+HOMES = {"household": ["a", "b", "c"], "x": [0.5, 1.5, 1.5], "y": [0.5, 1.5, 0.5]}
+ROWS = [
+    ("a", 0, 0.5),
+    ("a", 1800, 0.7),
+    ("a", 1800, 0.2),  # the smaller of two at the same second counts
+    ("a", 3600, 9.0),  # above the step bound
+    ("b", 3600, 0.1),
+    ("b", 3601, 0.2),  # in the same slot, but another second
+    ("b", 7200, 1.0),
+    ("b", 7200, 1.0),
+    ("b", 10800, 2.0),
+    ("b", 14400, 2.0),
+    ("b", 18000, 2.0),  # above the window bound
+    ("c", 7200, 1e300),
+    ("c", 9000, 1e12),
+    ("c", 10800, -1.0),
+    ("c", 10800, float("nan")),
+    ("nobody", 3600, 1.0),
+    ("c", 10**6, 1.0),
+    ("c", 14400, 0.25),
+]
+
+
+def write(folder: Path, groups: list[list[tuple[str, int, float]]]) -> tuple[ReadingsTable, HouseholdsTable]:
+    """Write a file for each group of rows."""
+    folder.mkdir(parents=True, exist_ok=True)
+    schema = pa.schema([("household", pa.string()), ("timestamp", pa.timestamp("us")), ("kwh", pa.float64())])
+    for index, rows in enumerate(groups):
+        names, seconds, kwh = zip(*rows, strict=True) if rows else ((), (), ())
+        times = [(START + timedelta(seconds=second)).replace(tzinfo=None) for second in seconds]
+        table = pa.table({"household": list(names), "timestamp": times, "kwh": list(kwh)}, schema=schema)
+        pq.write_table(table, folder / f"part-{index:03}.parquet")
+    pq.write_table(pa.table(HOMES), folder / "homes.parquet")
+    return ReadingsTable(f"{folder}/part-*.parquet"), HouseholdsTable(f"{folder}/homes.parquet")
+
+
+def told(source: IngestedSource, report: Report) -> tuple[Any, ...]:
+    """Return all that is seen of readings, but for examples: those are of the first part that has one."""
+    counts = source.count_totals(WINDOW, BOUND.step, np.array([0, 1000, 4000]))
+    cube = source.bounded_cube(WINDOW, BOUND)
+    slabs = [source.bounded_cube(WINDOW, BOUND, slice(x, x + 1)) for x in range(GRID.nx)]
+    np.testing.assert_array_equal(np.concatenate(slabs), cube)
+    source.close()
+    faults = sorted((fault.what, fault.count) for fault in report.faults)
+    return cube.tolist(), counts.tolist(), report.readings, report.counted, faults
+
+
+@pytest.fixture
+def apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every file is a part by itself."""
+    monkeypatch.setattr(tables, "PART_BYTES", 1)
+
+
+@pytest.fixture(scope="module")
+def expected(tmp_path_factory: pytest.TempPathFactory) -> tuple[Any, ...]:
+    return told(*ingest(*write(tmp_path_factory.mktemp("whole"), [ROWS]), GRID, WINDOW))
+
+
+def test_what_one_file_gives(expected: tuple[Any, ...]) -> None:
+    """By hand, so that the properties below compare with something that is right."""
+    cube, counts, readings, counted, faults = expected
+    assert cube[0][0] == [700, 2000, 0, 0, 0, 0]
+    assert cube[1][1] == [0, 205, 684, 1369, 1369, 1369]  # 7300 Wh in all, scaled to 5000
+    assert cube[1][0] == [0, 0, 2000, 0, 250, 0]
+    assert (counts, readings, counted) == ([0, 2, 1], 18, 12)
+    assert dict(faults) == {
+        "duplicate: same household and second": 2,
+        "energy above 1 GWh, counted as 1 GWh": 2,
+        "energy missing, unreadable or not finite": 1,
+        "energy negative": 1,
+        "household not in the table of households": 1,
+        "outside the steps read": 1,
+    }
+
+
+@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(places=st.lists(st.integers(0, 3), min_size=len(ROWS), max_size=len(ROWS)), order=st.permutations(ROWS))
+@pytest.mark.usefixtures("apart")
+def test_any_partition_in_any_order_is_the_same(
+    places: list[int],
+    order: list[tuple[str, int, float]],
+    expected: tuple[Any, ...],
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    groups = [[row for row, place in zip(order, places, strict=True) if place == part] for part in range(4)]
+    assert told(*ingest(*write(tmp_path_factory.mktemp("parts"), groups), GRID, WINDOW)) == expected
+
+
+@pytest.mark.usefixtures("apart")
+@pytest.mark.parametrize("by", [lambda row: row[0], lambda row: row[1] // 3600, lambda row: row[1] // 5400])
+def test_files_by_household_by_step_and_across_steps(
+    by: Callable[[Any], Any], expected: tuple[Any, ...], tmp_path: Path
+) -> None:
+    groups = [[row for row in ROWS if by(row) == key] for key in sorted({by(row) for row in ROWS})]
+    assert told(*ingest(*write(tmp_path, groups), GRID, WINDOW)) == expected
+
+
+def test_many_parts(monkeypatch: pytest.MonkeyPatch, expected: tuple[Any, ...], tmp_path: Path) -> None:
+    """Small files are read together, and a hundred of them are no burden."""
+    at = write(tmp_path, [[row] for row in ROWS] + [[]] * 100)
+    found = [len(DuckDBEngine(EngineSettings()).open("readings", at[0]))]
+    monkeypatch.setattr(tables, "PART_BYTES", 30_000)
+    found.append(len(DuckDBEngine(EngineSettings()).open("readings", at[0])))
+    assert found[0] == 1
+    assert 1 < found[1] < 20
+    assert told(*ingest(*at, GRID, WINDOW)) == expected
+
+
+CHILD = """
+import json, sys, time
+from pathlib import Path
+from tests.ingest.test_parts import *
+tables.PART_BYTES = 1
+def slow(stage, done):
+    if "parts" in stage:
+        print(stage, flush=True)
+        time.sleep(float(sys.argv[3]))
+at = ReadingsTable(f"{sys.argv[1]}/part-*.parquet"), HouseholdsTable(f"{sys.argv[1]}/homes.parquet")
+found = told(*ingest(*at, GRID, WINDOW, EngineSettings(scratch=Path(sys.argv[2])), slow))
+print(json.dumps(found))
+"""
+
+
+def child(tables_at: Path, scratch: Path, seconds: float) -> subprocess.Popen[str]:
+    """Run an ingest in a process of its own that waits so long after each part."""
+    command = [sys.executable, "-c", CHILD, str(tables_at), str(scratch), str(seconds)]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=Path(__file__).parents[2])
+
+
+def kept(scratch: Path) -> list[Path]:
+    return sorted(scratch.glob("gridveil-scratch/*.parquet"))
+
+
+def test_a_run_that_was_killed_goes_on(
+    expected: tuple[Any, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    groups = [[row for row in ROWS if row[1] // 3600 == hour] for hour in sorted({row[1] // 3600 for row in ROWS})]
+    at, scratch = write(tmp_path / "tables", groups), tmp_path / "scratch"
+    victim = child(tmp_path / "tables", scratch, 100)
+    assert victim.stdout is not None
+    assert victim.stdout.readline().startswith("read the tables (1 of 7 parts")
+    victim.send_signal(signal.SIGKILL)
+    victim.wait()
+    victim.stdout.close()
+    [first] = kept(scratch)
+    made = first.stat().st_mtime_ns
+    assert stat.S_IMODE(first.stat().st_mode) == 0o600
+    assert stat.S_IMODE(first.parent.stat().st_mode) == 0o700
+    # What a run that is killed while it writes would leave:
+    (scratch / "gridveil-scratch" / "aside-x").mkdir()
+    (scratch / "gridveil-scratch" / "aside-x" / first.name).write_bytes(b"PAR1 and no more")
+    monkeypatch.setattr(tables, "PART_BYTES", 1)
+    source, report = ingest(*at, GRID, WINDOW, EngineSettings(scratch=scratch))
+    assert first.stat().st_mtime_ns == made
+    assert len(kept(scratch)) == len(groups)
+    assert not (scratch / "gridveil-scratch" / "aside-x").exists()
+    with pytest.raises(UsageError, match="another run is using it"):
+        ingest(*at, GRID, WINDOW, EngineSettings(scratch=scratch))
+    assert told(source, report) == expected
+    assert len(kept(scratch)) == len(groups)  # not before there is a release
+    source, _ = ingest(*at, GRID, WINDOW, EngineSettings(scratch=scratch))
+    source.forget()
+    assert list(scratch.iterdir()) == []
+
+
+@pytest.mark.usefixtures("apart")
+def test_what_was_kept_is_not_used_for_anything_else(tmp_path: Path) -> None:
+    at, scratch = write(tmp_path / "tables", [ROWS[:9], ROWS[9:]]), EngineSettings(scratch=tmp_path / "scratch")
+
+    def go(
+        at: tuple[ReadingsTable, HouseholdsTable], window: Window = WINDOW, grid: Grid = GRID
+    ) -> tuple[Any, set[str]]:
+        source, report = ingest(*at, grid, window, scratch)
+        cube = source.bounded_cube(window, BOUND)
+        source.close()
+        fresh, other = ingest(*at, grid, window)
+        np.testing.assert_array_equal(fresh.bounded_cube(window, BOUND), cube)
+        assert other == report
+        return cube.tolist(), {file.name for file in kept(tmp_path / "scratch")}
+
+    cube, first = go(at)
+    assert go(at) == (cube, first)
+    for change in (
+        lambda: go((replace(at[0], unit="Wh"), at[1])),
+        lambda: go(at, window=Window(START + timedelta(hours=1), timedelta(hours=1), 4)),
+        lambda: go(at, grid=Grid(0, 0, 3, 3, 2, 2)),
+        lambda: go((at[0], write(tmp_path / "moved", [])[1])),
+    ):
+        _, names = change()
+        assert len(names) == len(first)
+        assert not names & first  # and the old ones are gone
+    go(at)
+    write(tmp_path / "tables", [ROWS[:9], [*ROWS[9:], ("a", 18000, 1.0)]])
+    changed, _ = go(at)
+    assert changed != cube
+
+
+@pytest.mark.usefixtures("apart")
+def test_a_damaged_result_is_computed_again(expected: tuple[Any, ...], tmp_path: Path) -> None:
+    at, scratch = write(tmp_path / "tables", [ROWS[:9], ROWS[9:]]), tmp_path / "scratch"
+    ingest(*at, GRID, WINDOW, EngineSettings(scratch=scratch))[0].close()
+    kept(scratch)[0].write_bytes(b"PAR1")
+    assert told(*ingest(*at, GRID, WINDOW, EngineSettings(scratch=scratch))) == expected
+
+
+def test_a_scratch_folder_that_is_not_ours_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(UsageError, match="no private folder can be made there"):
+        DuckDBEngine(EngineSettings(scratch=tmp_path / "file"))
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "gridveil-scratch").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(UsageError, match="it is a link"):
+        DuckDBEngine(EngineSettings(scratch=tmp_path))
+
+
+def test_memory_is_limited_and_the_rest_goes_to_disk(tmp_path: Path) -> None:
+    engine = DuckDBEngine(EngineSettings(memory=256 * 10**6, scratch=tmp_path))
+    limit = engine.con.raw_sql("SELECT current_setting('memory_limit')").fetchall()
+    assert limit == [("244.1 MiB",)]
+    engine.con.raw_sql("CREATE TABLE large AS SELECT hash(i) AS h FROM range(50_000_000) r(i)").fetchall()  # 400 MB
+    assert any(tmp_path.rglob("aside-*/spill/*"))
+    engine.close()
+    assert list(tmp_path.iterdir()) == []

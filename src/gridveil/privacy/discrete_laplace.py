@@ -61,9 +61,9 @@ def add_discrete_laplace(values: Ints, scale: float) -> Ints:
     below 2**64; `chance` is below `of`, so `chance * share` is, too.
 
     Many at once: attempts are independent and alike, each array of words is drawn for one decision of its own and
-    dropped, and what a coin leaves is chosen by that coin alone. A round of attempts makes as many as are still
-    missing, so none that succeeds is left out; those that succeed are taken in their order. How many rounds there
-    are depends on which attempts failed, and not on the noise of those that succeeded.
+    dropped, and whether a value goes on to its next decision is for its own coins to say. A round of attempts makes as
+    many as are still missing, so none that succeeds is left out; those that succeed are taken in their order. How many
+    rounds there are depends on which attempts failed, and not on the noise of those that succeeded.
 
     Large numbers: `t < 2**53`, so `X < 2**63` while `V < FAR`, and a shift by 63 or more makes zero of it either way.
     Larger `V`, of probability `exp(-FAR)`, are put together from Python's integers (`magnitudes`), and cut off at

@@ -183,4 +183,4 @@ def add_cut_off(values: Ints, sizes: Words, negative: Coins) -> Ints:
     """Return `value + size`, or `value - size` where negative, cut off at the ends of int64."""
     place = values.view(np.uint64) ^ SIGN  # how far above the lowest int64
     moved = np.where(negative, place - np.minimum(sizes, place), place + np.minimum(sizes, ~place))
-    return (moved ^ SIGN).view(np.int64)
+    return np.asarray((moved ^ SIGN).view(np.int64))

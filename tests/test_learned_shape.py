@@ -46,8 +46,8 @@ def test_what_was_not_published_yet_is_taken_from_the_other_kind_of_day_or_from_
     monday = Window(MONDAY, HOUR, 24)
     found = hourly(monday, np.arange(1.0, 25))
     assert (found[0] == found[1]).all()
-    morning = hourly(Window(MONDAY, HOUR, 12), np.full(12, 7.0))
-    assert (morning == 1).all()
+    morning = hourly(Window(MONDAY, HOUR, 12), np.arange(1.0, 13))
+    assert (morning[:, 12:] == 1).all()
 
 
 def test_several_releases_are_averaged() -> None:
@@ -67,6 +67,13 @@ def test_noise_makes_no_hour_worth_nothing_and_nothing_is_no_shape() -> None:
     assert average_day([(day, np.zeros(24))], "UTC") is None
     assert average_day([(day, np.full(24, -1.0))], "UTC") is None
     assert average_day([], "UTC") is None
+
+
+def test_a_day_without_a_shape_teaches_nothing() -> None:
+    """As releases with much noise have it: mosaic then believes that all hours are alike."""
+    day, wave = Window(MONDAY, HOUR, 24), np.sin(np.arange(24) * np.pi / 12)
+    assert average_day([(day, 1 + 0.05 * wave)], "UTC") is None
+    assert average_day([(day, 1 + 0.3 * wave)], "UTC") is not None
 
 
 def test_it_is_what_mosaic_makes_of_a_public_shape() -> None:

@@ -22,6 +22,10 @@ BACK = timedelta(days=28)
 PIECE = timedelta(minutes=15)
 """Clocks differ from UTC by multiples of this: no shorter piece of a step lies in two hours."""
 
+FLAT = 0.1
+"""A day whose hours differ by less than this (relative standard deviation) was not seen for noise: a town's differ by a
+third. To start from it would be worse than to start from nothing, which `mosaic` believes in less firmly."""
+
 LEAST = 0.1
 """The least part of the average that an hour is believed to have: noise can make less of it, a town does not."""
 
@@ -44,7 +48,7 @@ class LearnedShape:
 def learn_shape(series: Path, releases: Sequence[Listed], before: datetime, zone: str) -> LearnedShape | None:
     """Return the average day of the latest releases that ended by `before`, by the clock of `zone`.
 
-    None where there are none, or where they tell of no consumption.
+    None where there are none, or where they tell of no consumption, or of none that changes with the hour.
     """
     earlier = [listed for listed in releases if listed.end <= before]
     latest = [listed for listed in earlier if listed.end > before - BACK] or earlier[-1:]
@@ -53,7 +57,7 @@ def learn_shape(series: Path, releases: Sequence[Listed], before: datetime, zone
 
 
 def average_day(releases: Sequence[tuple[Window, Floats]], zone: str) -> tuple[float, ...] | None:
-    """Return the consumption of each hour of the day from that of windows' steps, relative to the average.
+    """Return the consumption of each hour of the day from that of windows' steps, relative to the average, if it shows.
 
     An hour of which there is no step (no weekend was published yet, say) is taken from the other kind of day, or is as
     the average.
@@ -73,7 +77,7 @@ def average_day(releases: Sequence[tuple[Window, Floats]], zone: str) -> tuple[f
     hourly = np.divide(energy, time, out=np.full_like(energy, np.nan), where=time > 0)
     hourly = np.where(np.isnan(hourly), hourly[::-1], hourly)
     hourly = np.maximum(np.where(np.isnan(hourly), average, hourly) / average, LEAST)
-    return tuple(np.round(hourly, 4).ravel().tolist())
+    return None if hourly.std() < FLAT else tuple(np.round(hourly, 4).ravel().tolist())
 
 
 def _totals(release: Release) -> tuple[Window, Floats]:

@@ -45,7 +45,7 @@ def test_order_chunks_and_threads_change_nothing(
         pq.write_table(places, folder / "h.parquet", row_group_size=group)
         connect = module.connect
         with monkeypatch.context() as patch:
-            patch.setattr(module, "connect", lambda: limited(connect(), threads))
+            patch.setattr(module, "connect", lambda settings: limited(connect(settings), threads))
             source, report = module.ingest(
                 ReadingsTable(str(folder / "r*.parquet")), HouseholdsTable(str(folder / "h.parquet")), GRID, WINDOW
             )
@@ -59,7 +59,7 @@ def test_order_chunks_and_threads_change_nothing(
     assert ask(2, cuts, homes.take(random.permutation(12))) == plain
 
 
-def limited(con: Any, threads: int) -> Any:
-    con.raw_sql(f"SET threads = {threads}")
-    con.raw_sql(f"SET preserve_insertion_order = {threads == 1}")
-    return con
+def limited(engine: Any, threads: int) -> Any:
+    engine.con.raw_sql(f"SET threads = {threads}")
+    engine.con.raw_sql(f"SET preserve_insertion_order = {threads == 1}")
+    return engine

@@ -23,7 +23,7 @@ pytestmark = pytest.mark.usefixtures("read_once")
 Guard = Callable[[], None]
 HOUSEHOLDS = "int(self._source.count_totals(self._window, 1, np.array([0]))[0])"
 TITLE = 'title=f"{spec.title}, {kernel._source.bounded_cube(plan.window, spec.to_bound()).sum()} Wh"'
-NOISY = "self._noise.add(exact[some], question.scales[some])"
+NOISY = "self._noise.add(exact[some].copy(), question.scales[some])"
 
 
 NEIGHBOURS = ("gone", "new")

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gridveil.audit.transcript import Recorder
 from gridveil.cube import Grid, Window
 from gridveil.errors import BudgetError, UsageError
 from gridveil.mechanisms.even import Even
@@ -82,6 +83,18 @@ def test_every_cell_and_step_by_itself_is_as_if_they_were_numbered(slab: int, he
     for kernel in (alone, numbered):  # and what is asked next costs the same
         kernel.sums(np.arange(8), 0.25, bound=bound)
     assert alone.spent == numbered.spent
+
+
+@pytest.mark.parametrize("slab", [7, 1000])
+def test_noise_that_remembers_true_answers_is_not_written_over(slab: int) -> None:
+    """The audit compares them between worlds: if noisy ones came in their place, it would find nothing."""
+    source, recorder = source_of(SHAPE), Recorder(SeededLaplace(0))
+    bound = Bound(30, 90)
+    kernel = Kernel(source, source.window, budget=PureDP(1), bound=bound, noise=recorder)
+    with sizes(held=0, slab=slab):
+        kernel.sums(None, 1.0)
+    true = np.concatenate([said.true for said in recorder.said])
+    np.testing.assert_array_equal(true, source.bounded_cube(source.window, bound).ravel())
 
 
 @pytest.mark.parametrize("options", [{"relative": [1.0] * 120}, {"sequential": True}, {"noise": "staircase"}])

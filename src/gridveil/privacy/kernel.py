@@ -297,8 +297,9 @@ class Kernel:
             exact = question.exact(self._slabs(scope.window, scope.bound))
             if staircase:
                 return self._noise.add_staircase(exact, staircase)
-            for some in slabs_of(exact.shape):  # in place: of a large cube, the answers to `None` fill the memory
-                exact[some] = self._noise.add(exact[some], question.scales[some])
+            # In place: of a large cube, the answers to `None` fill the memory. Noise of an audit keeps what it is given.
+            for some in slabs_of(exact.shape):
+                exact[some] = self._noise.add(exact[some].copy(), question.scales[some])
             return exact
 
     def _answer_strategy(self, question: Question, factors: Factors) -> Answers:

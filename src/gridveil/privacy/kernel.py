@@ -297,7 +297,7 @@ class Kernel:
             exact = question.exact(self._slabs(scope.window, scope.bound))
             if staircase:
                 return self._noise.add_staircase(exact, staircase)
-            # In place: of a large cube, the answers to `None` fill the memory. Noise of an audit keeps what it is given.
+            # In place: of a large cube, the answers to `None` fill the memory. An audit's noise keeps what it is given.
             for some in slabs_of(exact.shape):
                 exact[some] = self._noise.add(exact[some].copy(), question.scales[some])
             return exact

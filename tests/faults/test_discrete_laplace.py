@@ -108,7 +108,9 @@ def test_noise_reused_between_chunks() -> None:
     """A cache that somebody thought would make the sampler faster."""
 
     def fault(patched: pytest.MonkeyPatch) -> None:
-        patched.setattr(discrete_laplace, "drawn", cache(discrete_laplace.draw), raising=False)
+        drawn = cache(discrete_laplace.draw)
+        drawn(*discrete_laplace.fraction(sampler.SERIES), discrete_laplace.CHUNK)  # once, before threads race for it
+        patched.setattr(discrete_laplace, "drawn", drawn, raising=False)
         planted_on_top("*draw(", "*drawn(")(patched)
 
     check_caught(

@@ -20,6 +20,7 @@ SEVERAL_LEDGERS = (
     "not one and the same for all of these releases, see their labels. If they are about the same households, their "
     "epsilons add up."
 )
+OWN_CHOICES = "not for all of these releases in the same way, see their labels."
 OWN_BOUNDS = "Every release has bounds of its own, and says in its label how they were chosen."
 
 
@@ -98,7 +99,7 @@ def series_label(
         measurements=[],
         grid=last.grid,
         window=WindowFacts.of(window),
-        choices=_all(every, lambda label: label.choices),
+        choices=last.choices if len({label.choices for label in every}) == 1 else OWN_CHOICES,
         ledger=_ledger(every, epsilon),
         ledger_entry=None,
         not_covered=[

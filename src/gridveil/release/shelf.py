@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
-from random import Random
 from threading import RLock
 
 import numpy as np
@@ -17,6 +16,7 @@ from gridveil.release.read import CACHED_BYTES, Content, read_content
 MOST_OPEN = 256
 MOST_BYTES = 2**31
 MOST_PREFIX = 2**25  # bytes of one release's prefix sums that are held
+PRIME = 7919
 SUMS = 3  # times the size of an error model: its prefix sums are in double precision
 
 
@@ -40,7 +40,7 @@ class Shelf:
         self.edges: NDArray[np.int64] = np.cumsum([0, *(place.label.window.steps for place in places)])
         self._open: dict[int, Content] = {}
         self._bytes = 0
-        self._dice = Random(0)  # noqa: S311 - protects nothing
+        self._let_go = 0
         self._lock = RLock()
 
     def __len__(self) -> int:
@@ -57,10 +57,12 @@ class Shelf:
             return self._open[number]
 
     def _make_room(self, wanted: int) -> None:
-        """Let go of any: long periods take releases in turn, and need the one that rested longest next."""
+        """Let go of any, now here, now there: long periods take releases in turn, and need the oldest one next."""
         self._bytes += wanted
         while self._open and (len(self._open) >= MOST_OPEN or self._bytes > MOST_BYTES):
-            self._bytes -= size_of(self._open.pop(self._dice.choice(list(self._open))))
+            self._let_go += 1
+            chosen = list(self._open)[PRIME * self._let_go % len(self._open)]
+            self._bytes -= size_of(self._open.pop(chosen))
 
     def __contains__(self, number: object) -> bool:
         """Whether a release is open."""

@@ -124,7 +124,8 @@ def test_engine_postgres_reads_one_snapshot(empty: str) -> None:
         [homes] = engine.open("households", HouseholdsTable("households"))
         assert rows(engine, homes.table) == 2
         connection.execute(
-            "INSERT INTO readings VALUES ('a', '2013-02-04 02:00', 1); DELETE FROM readings WHERE name = 'Bob'"
+            "INSERT INTO readings SELECT r.* FROM readings r, generate_series(1, 3);"
+            "DELETE FROM readings WHERE name = 'Bob'"
         )
         [readings] = engine.open("readings", ReadingsTable("readings"))
         assert rows(engine, readings.table) == 2

@@ -250,14 +250,25 @@ def test_engine_postgres_reads_what_is_like_a_table(ask_postgres: Any) -> None:
         assert cube == {(0, 0, 0): 1000, (1, 1, 1): 1000}, what
 
 
-def test_engine_postgres_bits_and_sums_are_wide(ask_postgres: Any) -> None:
-    """48 readings in a step, all in slots of their own: a shift of a 32-bit one would lose bits; then a duplicate."""
-    rows = (
-        "SELECT 'a' AS household, timestamp '2013-02-04' + i * interval '30 min' AS timestamp, 1000000.0::float8 AS kwh"
-    )
-    statements = f"CREATE TABLE readings AS {rows} FROM generate_series(0, 47) i;"
+def test_engine_postgres_bits_and_sums_are_wide(ask_postgres: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """48 readings in a step, all in slots of their own: shifting a 32-bit one would lose bits, and raise doubts."""
+    kept: list[str] = []
+    keep = PostgresEngine.keep
+
+    def spy(engine: PostgresEngine, name: str, table: Any, key: str | None = None) -> Any:
+        kept.append(name)
+        return keep(engine, name, table, key)
+
+    monkeypatch.setattr(PostgresEngine, "keep", spy)
+    rows = "SELECT 'a' AS household, timestamp '2013-02-04' + i * interval '30 min' AS timestamp, 1.0::float8 AS kwh"
     day = Window(datetime(2013, 2, 4, tzinfo=UTC), timedelta(days=1), 1)
-    _, report = ask_postgres(statements, window=day)
-    assert (report.counted, faults(report)) == (48, {})
-    _, report = ask_postgres(f"INSERT INTO readings {rows} FROM (VALUES (47)) t(i);", homes="", window=day)
-    assert (report.counted, faults(report)) == (48, {"duplicate: same household and second": 1})
+    cube, report = ask_postgres(f"CREATE TABLE readings AS {rows} FROM generate_series(0, 47) i;", window=day)
+    assert (cube, report.counted, faults(report)) == ({(0, 0, 0): 48_000}, 48, {})
+    assert "resolved" not in kept
+    cube, report = ask_postgres(f"INSERT INTO readings {rows} FROM (VALUES (47)) t(i);", homes="", window=day)
+    assert (cube, report.counted, faults(report)) == (
+        {(0, 0, 0): 48_000},
+        48,
+        {"duplicate: same household and second": 1},
+    )
+    assert "resolved" in kept

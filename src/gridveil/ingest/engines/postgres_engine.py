@@ -114,12 +114,11 @@ class PostgresEngine:
         import ibis
 
         valid = self._valid()
-        vanishes = text.re_search("^ *[+-]?0*[.]|[eE]-")
-        if_numeric = valid(text, "numeric").ifelse(text, None).cast("decimal").abs() < 1
-        too_small = valid(text, "numeric").ifelse(if_numeric, vanishes)
+        nothing = text.re_search("^ *[+-]?0*[.]|[eE]-")  # beyond numeric, too, where it is the digits that tell
+        small = valid(text, "numeric").ifelse(text, None).cast("decimal").abs() < 1
         return ibis.cases(
-            (valid(text, "double precision"), valid(text, "double precision").ifelse(text, None).cast("float64")),
-            (too_small, ibis.literal(0.0)),
+            (valid(text, "double precision"), text.cast("float64")),
+            (ibis.coalesce(small, nothing), ibis.literal(0.0)),
         )
 
     def moment_of_text(self, text: ir.StringColumn, *, zoned: bool) -> ir.TimestampColumn:
@@ -155,7 +154,8 @@ class PostgresEngine:
         from gridveil.ingest.engines.postgres_sql import function
 
         start, kind = int((origin - EPOCH).total_seconds()), str(moment.type().copy(nullable=True))
-        finite = function("isfinite", kind, returns="boolean")(moment).ifelse(moment, None)
+        ends = [ibis.literal(end).cast(kind) for end in ("infinity", "-infinity")]
+        finite = moment.nullif(ends[0]).nullif(ends[1])  # which reads it once
         if moment.type().is_date():
             days = function("date_mi", "date", "date", returns="int32")(finite, ibis.date("1970-01-01"))
             return (days <= LAST_DAY).ifelse(days, None).cast("int64") * DAY - start

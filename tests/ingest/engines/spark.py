@@ -28,6 +28,7 @@ def settings() -> EngineSettings:
 
         start = SparkSession.builder.master("local[2]").config("spark.driver.memory", "1g")
         start = start.config("spark.ui.enabled", "false").config("spark.log.level", "OFF")
+        start = start.config("spark.ui.showConsoleProgress", "false")
         start = start.config("spark.sql.session.timeZone", "Asia/Kathmandu")  # not ours, and not to be changed
         start.config(
             "spark.driver.extraJavaOptions", f"{SHORT_LIVED} -Dlog4j2.configurationFile={LOGGING.as_uri()}"

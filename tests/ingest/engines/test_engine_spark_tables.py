@@ -135,14 +135,14 @@ def test_engine_spark_types_of_parquet(tmp_path: Path) -> None:
     assert energies == [7.0, float(2**64)]
 
 
-def test_engine_spark_tables_of_the_catalogue_and_collations() -> None:
+def test_engine_spark_tables_of_the_catalogue_and_collations(capfd: pytest.CaptureFixture[str]) -> None:
     """Under UTF8_LCASE Spark joins and groups `a` with `A`: one household in two cells, or two dropped as one."""
     from pyspark.sql import SparkSession
 
     engine = spark.engine()
     theirs = SparkSession.builder.getOrCreate()
     theirs.sql("""
-        SELECT household COLLATE UTF8_LCASE AS household, kwh, day, timestamp_ntz(day) AS clock,
+        SELECT household COLLATE UTF8_LCASE AS household, kwh, day, CAST(day AS TIMESTAMP_NTZ) AS clock,
                timestamp(day) AS moment
         FROM VALUES ('a', 1.0BD, DATE'2013-02-04'), ('A', 2.0BD, DATE'2013-02-05') AS t(household, kwh, day)
     """).createOrReplaceGlobalTempView("readings")
@@ -152,9 +152,11 @@ def test_engine_spark_tables_of_the_catalogue_and_collations() -> None:
     table = ReadingsTable("global_temp.readings", table="global_temp.readings", timestamp="day")
     grouped = opened(table)
     assert len(answers(engine, grouped.group_by("household").agg(rows=grouped.count()))) == 2
+    capfd.readouterr()
     nothing = ReadingsTable("metering.nothing", table="metering.nothing")
     with pytest.raises(InputError, match=r"metering\.nothing: cannot be read \(TABLE_OR_VIEW_NOT_FOUND"):
         opened(nothing)
+    assert capfd.readouterr().err == ""  # pyspark would write the error's words there
 
 
 def test_engine_spark_says_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -170,6 +172,12 @@ def test_engine_spark_says_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> N
                 spark_session._require_java()
     with pytest.raises(GridveilError, match="Spark Connect is not served"):
         spark_session._start(EngineSettings("spark", master="sc://cluster"))
+
+
+def test_engine_spark_another_master_is_not_unheard() -> None:
+    spark.settings()
+    with pytest.raises(UsageError, match=r"already works with local\[2\]; leave it out"):
+        spark_session.session(EngineSettings("spark", master="local[1]"))
 
 
 def test_engine_spark_keeps_what_it_spills_from_other_users(tmp_path: Path) -> None:

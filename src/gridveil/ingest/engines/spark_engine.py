@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -29,6 +30,20 @@ BATCH = 2**20
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 HOURS, SIXTY = 24, 60
 OTHER_THAN_ASCII = "[^ -~]"
+
+
+@contextmanager
+def _without_logging() -> Iterator[None]:
+    """Silence pyspark, which writes the words of errors to stderr before anybody can catch them."""
+    loggers = [logging.getLogger(f"{kind}QueryContextLogger") for kind in ("SQL", "DataFrame")]
+    before = [logger.disabled for logger in loggers]
+    for logger in loggers:
+        logger.disabled = True
+    try:
+        yield
+    finally:
+        for logger, disabled in zip(loggers, before, strict=True):
+            logger.disabled = disabled
 
 
 class SparkEngine:
@@ -83,7 +98,8 @@ class SparkEngine:
         from pyspark.errors import PySparkException
 
         try:
-            yield
+            with _without_logging():
+                yield
         except Py4JJavaError as error:
             reason = str(error.java_exception.getClass().getName())
         except PySparkException as error:

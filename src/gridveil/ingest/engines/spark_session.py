@@ -52,7 +52,10 @@ def session(settings: EngineSettings) -> SparkSession:
             what = "the engine spark"
             raise MissingExtraError(what, "spark") from error
         there = SparkSession.getActiveSession() or _start(settings)
-        ours = there.newSession()
+    if settings.master not in (None, there.sparkContext.master):
+        msg = f"master {settings.master}: this process already works with {there.sparkContext.master}; leave it out"
+        raise UsageError(msg)
+    ours = there.newSession()
     for name, value in {**READ_ALIKE, **FAST}.items():
         ours.conf.set(name, value)
     if str(there.sparkContext.master).startswith("local"):

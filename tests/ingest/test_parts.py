@@ -5,6 +5,7 @@ import stat
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -17,6 +18,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from gridveil import publication, publish
+from gridveil.cli.main import main
 from gridveil.cube import Grid, Window
 from gridveil.errors import UsageError
 from gridveil.ingest import tables
@@ -255,3 +258,37 @@ def test_memory_is_limited_and_the_rest_goes_to_disk(tmp_path: Path) -> None:
     assert any(tmp_path.rglob("aside-*/spill/*"))
     engine.close()
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.usefixtures("apart")
+def test_scratch_is_emptied_by_a_release_and_is_never_in_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    readings, households = write(tmp_path / "tables", [ROWS[:9], ROWS[9:]])
+    scratch, out = tmp_path / "scratch", tmp_path / "release"
+    public = {"extent": "0,0,2,2", "grid": "2x2", "start": "2013-02-04T00:00", "steps": 6, "epsilon": 1}
+    tables_at = {"readings": readings.path, "households": households.path, "no_ledger": True, "mechanism": "even"}
+    with pytest.raises(UsageError, match="inside the release"):
+        publish(**public, **tables_at, out=out, scratch=out / "scratch")
+    with monkeypatch.context() as patched:
+        patched.setattr(publication, "write_release", lambda *_, **__: (_ for _ in ()).throw(OSError("no room")))
+        with pytest.raises(UsageError, match="could not be written"):
+            publish(**public, **tables_at, out=out, scratch=scratch)
+    assert len(kept(scratch)) == 2
+    stages: list[str] = []
+    publish(**public, **tables_at, out=out, scratch=scratch, progress=lambda stage, _: stages.append(stage))
+    assert list(scratch.iterdir()) == []
+    assert any(stage.startswith("read the tables (2 of 2 parts, ") for stage in stages)
+    flags = [f"--{name.replace('_', '-')}={value}" for name, value in public.items()]
+    command = ["publish", readings.path, f"--households={households.path}", *flags, "--mechanism=even", "--no-ledger"]
+    more = [f"--out={tmp_path / 'second'}", f"--scratch={scratch}", "--memory=1GB", "--engine=duckdb"]
+    monkeypatch.setattr(sys, "argv", ["gridveil", *command, *more])
+    with suppress(SystemExit):
+        main()
+    assert (tmp_path / "second").is_dir()
+    said = capfd.readouterr()
+    assert "readings/s" not in said.out
+    assert list(scratch.iterdir()) == []
+    for file in (tmp_path / "second").iterdir():
+        assert b"scratch" not in file.read_bytes()
+        assert b"duckdb" not in file.read_bytes()

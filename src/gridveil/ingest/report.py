@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from gridveil.cube import Grid, Window
 from gridveil.ingest.engines.engine import Engine, answers
-from gridveil.ingest.rules import FAULTY, LARGEST_READING, READING_FAULTS, Places, judged
+from gridveil.ingest.rules import FAULTY, LARGEST_READING, OF_HOUSEHOLDS, READING_FAULTS, Places, judged, shows_fault
 
 if TYPE_CHECKING:
     import ibis
@@ -84,7 +84,10 @@ def reading_faults(
     examples: dict[int, dict[str, Any]] = {}
     for part in parts:
         here = {*part.faults, *([OVER] if part.largest >= LARGEST_READING else [])} & set(counts) - set(examples)
-        examples |= _examples(engine, judged(part.rows, numbers, window), here) if here else {}
+        if here:
+            # Faults that a row shows by itself are looked for without looking up every household.
+            alone = part.rows.filter(shows_fault(part.rows, window)) if here.isdisjoint(OF_HOUSEHOLDS) else part.rows
+            examples |= _examples(engine, judged(alone, numbers, window), here)
     faults = [
         Fault("readings", FAULTS[code], count, examples[code]["example"], _readable(code, examples[code]["text"]))
         for code, count in sorted(counts.items())
@@ -102,9 +105,7 @@ def _examples(engine: Engine, rows: ibis.Table, codes: set[int]) -> dict[int, di
     rows = rows.filter(rows.fault.isin(sorted(codes)))
     text = ibis.cases((rows.fault == TIMESTAMP_FAULT, rows.time_text), (rows.fault == ENERGY_FAULT, rows.energy_text))
     rows = rows.select("household", "fault", text=text)
-    found = rows.group_by("fault").agg(
-        example=rows.household.min(), text=rows.text.min()
-    )
+    found = rows.group_by("fault").agg(example=rows.household.min(), text=rows.text.min())
     return {row["fault"]: row for row in answers(engine, found)}
 
 

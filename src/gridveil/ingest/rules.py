@@ -44,6 +44,9 @@ READING_FAULTS = (
     "household without a usable place",
 )
 
+OF_HOUSEHOLDS = {5, 6}
+"""Which of READING_FAULTS are seen only beside the table of households."""
+
 
 @dataclass(frozen=True)
 class Places:
@@ -135,6 +138,13 @@ def row_faults(rows: ibis.Table, window: Window) -> tuple[ibis.expr.types.Boolea
     """Return the faults that a row shows by itself, in the order of READING_FAULTS."""
     within = (rows.second >= 0) & (rows.second < length(window) * window.steps)
     return (rows.household.isnull(), rows.second.isnull(), ~within, rows.wh.isnull(), rows.wh < 0)
+
+
+def shows_fault(rows: ibis.Table, window: Window) -> ibis.expr.types.BooleanValue:
+    """Return whether a row shows a fault by itself, or is over what may count."""
+    household, second, within, energy, negative = row_faults(rows, window)
+    # Where one is null, one before it is true.
+    return household | second | within | energy | negative | (rows.wh > LARGEST_READING)
 
 
 def judged(rows: ibis.Table, numbers: ibis.Table, window: Window) -> ibis.Table:

@@ -221,7 +221,7 @@ def test_engine_postgres_names_tables_as_psql_does(empty: str) -> None:
 
 def test_engine_postgres_functions_of_others_have_no_say(empty: str) -> None:
     """A function of the same name, earlier on the role's path, would be taken for PostgreSQL's own."""
-    other = "CREATE FUNCTION public.isfinite(timestamp) RETURNS bool LANGUAGE sql AS 'SELECT false';"
+    other = "CREATE FUNCTION public.floor(float8) RETURNS float8 LANGUAGE sql AS 'SELECT 0.0::float8';"
     with psycopg.connect(empty, autocommit=True) as connection:
         connection.execute((HOMES + READINGS + other).encode())
     assert run(f"{empty}&options=-c%20search_path%3Dpublic%2Cpg_catalog") == CUBE

@@ -16,7 +16,7 @@ MOST_DRAWS, MOST_REGIONS, DRAW_BYTES = 200, 64, 4
 
 
 def most_bytes(grid: Grid, window: Window) -> int:
-    """Return what a release of this grid and window takes at most, but for a few kilobytes of texts.
+    """Return what a release of this grid and window takes at most, but for texts and the matrix of a linear filter.
 
     >>> from datetime import UTC, datetime, timedelta
     >>> year = Window(datetime(2013, 1, 1, tzinfo=UTC), timedelta(hours=1), 8760)

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 BY_DEFAULT = EngineSettings()
 STAGE = "read the tables"
+FEW = 8
+"""So many parts are kept in memory, unless something else was stated; more go to files, which are smaller."""
 
 
 def axes(households_table: HouseholdsTable, settings: EngineSettings = BY_DEFAULT) -> tuple[str, str]:
@@ -53,7 +55,7 @@ def ingest(
     progress(STAGE, 0.0)
     engine = connect(settings)
     try:
-        return _ingest(engine, readings_table, households_table, grid, window, progress)
+        return _ingest(engine, readings_table, households_table, grid, window, settings, progress)
     except BaseException:
         engine.close()
         raise
@@ -65,6 +67,7 @@ def _ingest(
     households_table: HouseholdsTable,
     grid: Grid,
     window: Window,
+    settings: EngineSettings,
     progress: Progress,
 ) -> tuple[IngestedSource, Report]:
     with engine.complaints(households_table.path):
@@ -76,9 +79,11 @@ def _ingest(
     with engine.complaints(readings_table.path):
         parts: list[Summed] = []
         tell = _Rate(progress)
-        for part in (opened := engine.open("readings", readings_table, window)):
+        opened = engine.open("readings", readings_table, window)
+        small = settings.scratch is None and settings.memory is None and len(opened) <= FEW
+        for part in opened:
             rows = readings(engine, part.table, readings_table, window)
-            key = f"{run}-{_digest(part)}" if part.key else None
+            key = f"{run}-{_digest(part)}" if part.key and not small else None
             sums = contributions(judged(rows, where.numbers, window), window)
             parts.append(Summed.of(engine, rows, engine.keep(f"part_{len(parts)}", sums, key)))
             tell(parts, len(opened))

@@ -18,6 +18,7 @@ from gridveil.ingest.report import Report, household_faults, reading_faults
 from gridveil.ingest.rules import coordinates, judged, places, readings
 from gridveil.ingest.schema import HouseholdsTable, ReadingsTable
 from gridveil.ingest.source import IngestedSource
+from gridveil.privacy.slabs import is_held
 from gridveil.progress import Progress, silent
 
 if TYPE_CHECKING:
@@ -85,6 +86,8 @@ def _ingest(
             rows = readings(engine, part.table, readings_table, window)
             key = f"{run}-{_digest(part)}" if part.key and not small else None
             sums = contributions(judged(rows, where.numbers, window), window)
+            if not is_held(grid.cells * window.steps):  # so that a slab's households are in few places
+                sums = sums.order_by("number")
             parts.append(Summed.of(engine, rows, engine.keep(f"part_{len(parts)}", sums, key)))
             tell(parts, len(opened))
         table = together(engine, parts)

@@ -43,7 +43,10 @@ class IngestedSource:
         first, last, _ = (rows or slice(None)).indices(self.grid.nx)
         totals = self._total(window, bound.step)
         inside = totals.filter(totals.cell >= first * self.grid.ny, totals.cell < last * self.grid.ny)
-        of = self._capped(window, bound.step).join(inside, "number")
+        capped = self._capped(window, bound.step)
+        if rows is not None:
+            capped = self._near(capped, inside)
+        of = capped.join(inside, "number")
         wh = (of.total > bound.window).ifelse((of.wh * bound.window) // of.total, of.wh)
         sums = of.group_by("cell", "step").agg(wh=wh.sum().cast("int64"))
         cube = np.zeros(((last - first) * self.grid.ny, window.steps), dtype=np.int64)
@@ -90,6 +93,13 @@ class IngestedSource:
         first = self._first(window)
         rows = self.table.filter(self.table.step >= first, self.table.step < first + window.steps)
         return rows.mutate(wh=ibis.least(rows.wh, step_bound))
+
+    def _near(self, rows: ibis.Table, inside: ibis.Table) -> ibis.Table:
+        """Return the rows of some neighbouring households: numbers go up by cell, and an engine may skip the others."""
+        [ends] = answers(self.engine, inside.agg(first=inside.number.min(), last=inside.number.max()))
+        if ends["first"] is None:
+            return rows.limit(0)
+        return rows.filter(rows.number >= ends["first"], rows.number <= ends["last"])
 
     def _total(self, window: Window, step_bound: int) -> ibis.Table:
         """Return number, cell and total of the households that have a reading in the window."""

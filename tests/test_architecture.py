@@ -21,7 +21,7 @@ MAY_IMPORT = {
     "values": set(),
     "estimate": {"values"},
     "folder": {"errors"},
-    "privacy": {"errors", "address", "cube", "folder"},
+    "privacy": {"errors", "address", "cube", "folder", "progress"},
     "ingest": {"errors", "address", "cube", "folder", "privacy", "progress"},
     "mechanisms": {"errors", "cube", "estimate", "privacy", "progress", "regular", "values"},
     "release": {"errors", "cube", "estimate", "folder", "privacy", "progress", "regular"},

@@ -98,6 +98,7 @@ def run(
             bound=bound,
             noise=noise,
             permit=spending.permit if spending else None,
+            progress=progress,
         )
         with spending.until_released() if spending else nullcontext():
             label, digests = _release(plan, kernel, spending, out, today or datetime.now(UTC).date(), progress)

@@ -209,3 +209,18 @@ def test_nothing_of_the_size_of_the_cube_is_made_but_what_was_asked_for(ask: Cal
     del kept
     assert peak < most * MB
     assert len(source.asked) == 32
+
+
+def test_progress_is_told_of_cubes_that_are_not_held_alone() -> None:
+    source = source_of(SHAPE)
+    told: list[tuple[str, float]] = []
+    asked = {"budget": PureDP(2), "bound": Bound(step=1000, window=800), "noise": SeededLaplace(0)}
+    kernel = Kernel(source, source.window, progress=lambda *how_far: told.append(how_far), **asked)
+    kernel.sums(None, 1)
+    assert told == []
+    with sizes(held=10, slab=48):
+        kernel.sums(None, 1)
+    assert told == [
+        *[("add up the cube", part) for part in (0.4, 0.8, 1.0)],
+        *[("draw the noise", part) for part in (0.4, 0.8, 1.0)],
+    ]

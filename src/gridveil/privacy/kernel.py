@@ -30,6 +30,7 @@ from gridveil.privacy.questions.sums import ask_staircase_sums, ask_sums
 from gridveil.privacy.slabs import Slab, is_held, slabs_of
 from gridveil.privacy.source import Source
 from gridveil.privacy.transforms import Fourier, Haar
+from gridveil.progress import Progress, silent
 
 Ints = NDArray[np.int64]
 
@@ -64,6 +65,8 @@ class Kernel:
 
     With a `permit` the whole budget is debited to a ledger before the first measurement is charged, and only windows
     that the debit names are measured. Test noise has no permit: what it makes is no release.
+
+    `progress` is told how much of a cube too large to be held was gone through: public numbers.
     """
 
     def __init__(
@@ -75,8 +78,9 @@ class Kernel:
         bound: Bound,
         noise: Noise | None = None,
         permit: Permit | None = None,
+        progress: Progress = silent,
     ) -> None:
-        self._source = source
+        self._source, self._progress = source, progress
         self._noise = noise or ExactNoise()
         self._accounts: dict[tuple[Window, Bound], Account] = {}
         self._losses: Losses = {}
@@ -300,6 +304,8 @@ class Kernel:
             # In place: of a large cube, the answers to `None` fill the memory. An audit's noise keeps what it is given.
             for some in slabs_of(exact.shape):
                 exact[some] = self._noise.add(exact[some].copy(), question.scales[some])
+                if not is_held(exact.size):
+                    self._progress("draw the noise", some.stop / len(exact))
             return exact
 
     def _answer_strategy(self, question: Question, factors: Factors) -> Answers:
@@ -332,6 +338,7 @@ class Kernel:
         for rows in slabs_of(shape):
             slab = self._source.bounded_cube(window, bound, rows)
             yield rows, _checked(slab, (rows.stop - rows.start, *shape[1:]))
+            self._progress("add up the cube", rows.stop / shape[0])
 
     def _cube(self, window: Window, bound: Bound, shape: tuple[int, int, int]) -> Ints:
         """Return a cube that is held from now on, with as many of those asked for last as there is room for."""

@@ -8,12 +8,13 @@ from functools import partial
 from typing import Any
 
 import pytest
-from tests.faults.planting import always_tried, check_objects, mistake
+from tests.faults.planting import always_tried, check_caught, check_objects, mistake
+from tests.ingest import test_parts as parts
 from tests.properties import test_ingest_neighbours as neighbours
 
 from gridveil.errors import InputError
+from gridveil.ingest import checkpoints, rules
 from gridveil.ingest import ingest as ingest_module
-from gridveil.ingest import rules
 from gridveil.ingest.source import IngestedSource
 
 Guard = Callable[[dict[str, Any]], Callable[[], None]]
@@ -61,3 +62,16 @@ def test_a_reading_that_stops_a_publication(guard: Guard) -> None:
     cap = "ibis.greatest(ibis.least(of.wh, float(LARGEST_READING)), 0.0)"
     uncapped = mistake(rules, "judged", cap, "of.wh", also=(ingest_module,))
     check_objects(guard(neighbours.MONSTROUS), uncapped, by=InputError)
+
+
+def test_results_of_parts_kept_under_the_names_of_settings_alone(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """What an interrupted run kept goes by numbers that other households have by now."""
+
+    def guard() -> None:
+        with pytest.MonkeyPatch.context() as patched:
+            parts.test_a_household_is_one_though_its_number_changed_meanwhile(tmp_path_factory.mktemp("kept"), patched)
+
+    stale = mistake(
+        checkpoints, "run_key", "window, _digest_of_numbers(engine, numbers)", "window", also=(ingest_module,)
+    )
+    check_caught(guard, stale)

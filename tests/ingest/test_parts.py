@@ -1,5 +1,6 @@
 """Readings in parts: any partition gives the same cube, and a run that was killed goes on where it was."""
 
+import os
 import signal
 import stat
 import subprocess
@@ -11,6 +12,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -227,9 +229,47 @@ def test_what_was_kept_is_not_used_for_anything_else(tmp_path: Path) -> None:
         assert len(names) == len(first)
         assert not names & first  # and the old ones are gone
     go(at)
-    write(tmp_path / "tables", [ROWS[:9], [*ROWS[9:], ("a", 18000, 1.0)]])
+    file = tmp_path / "tables" / "part-001.parquet"
+    size, times = file.stat().st_size, (file.stat().st_atime_ns, file.stat().st_mtime_ns)
+    write(tmp_path / "tables", [ROWS[:9], [*ROWS[9:-1], ("c", 14400, 0.5)]])
+    assert file.stat().st_size == size
+    os.utime(file, ns=times)  # as rsync and cp -p do
     changed, _ = go(at)
     assert changed != cube
+
+
+def test_a_household_is_one_though_its_number_changed_meanwhile(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A run is interrupted, a household moves in, and the run goes on: all numbers after the new one are others."""
+    monkeypatch.setattr(tables, "PART_BYTES", 1)
+    rows = [[("b", 3600 * step, 2.0) for step in half] for half in (range(3), range(3, 6))]
+    at = write(tmp_path / "tables", rows)[0], HouseholdsTable(str(tmp_path / "homes.duckdb"), table="homes")
+
+    def move_in(*homes: tuple[str, float, float]) -> None:
+        Path(at[1].path).unlink(missing_ok=True)
+        with duckdb.connect(at[1].path) as database:
+            database.execute("CREATE TABLE homes (household VARCHAR, x DOUBLE, y DOUBLE)")
+            database.executemany("INSERT INTO homes VALUES (?, ?, ?)", homes)
+
+    def interrupt(stage: str, _: float) -> None:
+        if "1 of 2 parts" in stage:
+            raise KeyboardInterrupt
+
+    move_in(("b", 0.5, 0.5), ("c", 1.5, 1.5))
+    scratch = EngineSettings(scratch=tmp_path / "scratch")
+    with pytest.raises(KeyboardInterrupt):
+        ingest(*at, GRID, WINDOW, scratch, interrupt)
+    [before] = kept(tmp_path / "scratch")
+    move_in(("a", 0.5, 0.5), ("b", 0.5, 0.5), ("c", 1.5, 1.5))
+    source, _ = ingest(*at, GRID, WINDOW, scratch)
+    assert source.bounded_cube(WINDOW, BOUND).sum() <= BOUND.window  # all of it is b's
+    source.close()
+    assert not before.exists()
+    kept_now = [(file, file.stat().st_mtime_ns) for file in kept(tmp_path / "scratch")]
+    move_in(("c", 1.5, 1.5), ("b", 0.5, 0.5), ("a", 0.5, 0.5))  # the same in another order
+    ingest(*at, GRID, WINDOW, scratch)[0].close()
+    assert [(file, file.stat().st_mtime_ns) for file in kept(tmp_path / "scratch")] == kept_now
 
 
 @pytest.mark.usefixtures("apart")

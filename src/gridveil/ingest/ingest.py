@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import time
-from dataclasses import asdict, replace
-from importlib import metadata
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from gridveil.cube import Grid, Window
+from gridveil.ingest.checkpoints import digest, run_key
 from gridveil.ingest.engines.connect import connect
 from gridveil.ingest.engines.engine import Engine, Part, answers
 from gridveil.ingest.engines.settings import EngineSettings
@@ -72,19 +70,19 @@ def _ingest(
     progress: Progress,
 ) -> tuple[IngestedSource, Report]:
     with engine.complaints(households_table.path):
-        opened = engine.open("households", households_table)
-        where = places(engine, _whole(opened), households_table, grid)
+        where = places(engine, _whole(engine.open("households", households_table)), households_table, grid)
         faults = household_faults(engine, where, grid)
         [found] = answers(engine, where.located.agg(households=where.located.count()))
-    run = _digest(metadata.version("gridveil"), asdict(readings_table), asdict(households_table), grid, window, opened)
     with engine.complaints(readings_table.path):
         parts: list[Summed] = []
         tell = _Rate(progress)
         opened = engine.open("readings", readings_table, window)
         small = settings.scratch is None and settings.memory is None and len(opened) <= FEW
+        outlasts = settings.scratch is not None and any(part.key for part in opened)
+        run = run_key(engine, where.numbers, (readings_table, households_table), grid, window) if outlasts else "run"
         for part in opened:
             rows = readings(engine, part.table, readings_table, window)
-            key = f"{run}-{_digest(part)}" if part.key and not small else None
+            key = f"{run}-{digest(part.key)}" if part.key and not small else None
             sums = contributions(judged(rows, where.numbers, window), window)
             if not is_held(grid.cells * window.steps):  # so that a slab's households are in few places
                 sums = sums.order_by("number")
@@ -116,14 +114,6 @@ class _Rate:
         rate = readings / max(time.monotonic() - self.start, 1e-3) / 1e6
         told = f" ({len(parts)} of {of} parts, {rate:.2g} M readings/s)" if of > 1 else ""
         self.progress(f"{STAGE}{told}", len(parts) / (of + 1))  # what is doubtful comes after them
-
-
-def _digest(*facts: object) -> str:
-    return hashlib.sha256(json.dumps(facts, default=_told).encode()).hexdigest()
-
-
-def _told(fact: object) -> object:
-    return fact.key if isinstance(fact, Part) else str(fact)
 
 
 def _whole(parts: list[Part]) -> ibis.Table:

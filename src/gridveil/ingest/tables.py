@@ -86,9 +86,12 @@ def _grouped(files: list[str]) -> list[list[str]]:
 
 
 def _identity(files: list[str]) -> str:
-    """Return what tells whether files are still the same: a change gives another size or another time."""
+    """Return what tells whether files are still the same: a change gives another size or another time.
+
+    The second time is the system's own, of the last change of any kind: it shows what was given its old time back.
+    """
     facts = [(str(Path(file).absolute()), Path(file).stat()) for file in files]
-    return json.dumps([(file, stat.st_size, stat.st_mtime_ns, stat.st_ino) for file, stat in facts])
+    return json.dumps([(file, stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns, stat.st_ino) for file, stat in facts])
 
 
 def _kind(file: str) -> str | None:

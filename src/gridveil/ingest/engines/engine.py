@@ -54,7 +54,11 @@ class Engine(Protocol):
         """Return the rows of tables that were kept, as one."""
 
     def batches(self, table: ibis.Table) -> Iterator[pa.RecordBatch]:
-        """Compute an answer, and give it out in pieces. Only sums and counts are ever asked for."""
+        """Compute an answer, and give it out in pieces.
+
+        Only sums and counts are ever asked for; and, where results outlast the process, the households' numbers, for
+        their digest.
+        """
 
     def complaints(self, path: str) -> AbstractContextManager[None]:
         """Turn what the engine says of unreadable tables into ours, without words that may quote a row."""

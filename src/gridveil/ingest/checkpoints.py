@@ -1,0 +1,51 @@
+"""The key of a run: results of parts that outlast a process are used again only by a run that would compute the same.
+
+What is kept of a part are sums by the numbers of households. They rest on the part's rows, on how rows are read, and on
+which household has which number. Were the numbers others, one household's readings would count as several households',
+each of them bounded by itself: so it is the numbers themselves that a key depends on, not the files that they are from.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import asdict
+from importlib import metadata
+from typing import TYPE_CHECKING
+
+from gridveil.cube import Grid, Window
+from gridveil.ingest.schema import HouseholdsTable, ReadingsTable
+
+if TYPE_CHECKING:
+    import ibis
+
+    from gridveil.ingest.engines.engine import Engine
+
+FORMAT = 1
+"""Of what is kept. Raise it with every change to the code of ingest that gives a part other sums, or another meaning:
+a version of gridveil may stay the same while its code changes."""
+
+
+def run_key(
+    engine: Engine, numbers: ibis.Table, tables: tuple[ReadingsTable, HouseholdsTable], grid: Grid, window: Window
+) -> str:
+    """Return what all parts of a run share. Cost: the households' ids are sorted and go through this process once."""
+    settings = [asdict(table) for table in tables]
+    return digest(FORMAT, metadata.version("gridveil"), settings, grid, window, _digest_of_numbers(engine, numbers))
+
+
+def digest(*facts: object) -> str:
+    """Return a digest of what can be written as JSON or text."""
+    return hashlib.sha256(json.dumps(facts, default=str).encode()).hexdigest()
+
+
+def _digest_of_numbers(engine: Engine, numbers: ibis.Table) -> list[str]:
+    """Return digests that two tables of households and numbers share only if they are the same, row by row."""
+    import pyarrow.compute as pc
+
+    ids, lengths, values = (hashlib.sha256() for _ in range(3))  # each of a whole column: batches may be cut anywhere
+    for batch in engine.batches(numbers.order_by("household")):
+        ids.update("".join(batch["household"].to_pylist()).encode())
+        lengths.update(pc.binary_length(batch["household"]).cast("int64").to_numpy())
+        values.update(pc.fill_null(batch["number"], -1).cast("int64").to_numpy())
+    return [column.hexdigest() for column in (ids, lengths, values)]

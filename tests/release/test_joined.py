@@ -21,7 +21,7 @@ from gridveil.release import shelf
 from gridveil.release.area import Area
 from gridveil.release.catalogue import CATALOGUE, read_catalogue, write_catalogue
 from gridveil.release.export import export
-from gridveil.release.label import describe
+from gridveil.release.label import Label, describe, warnings
 from gridveil.release.ledger_facts import LedgerFacts
 from gridveil.release.maps import values_at
 from gridveil.release.open import Answers, Release, open_release, open_runs
@@ -292,6 +292,39 @@ def test_the_label_tells_what_a_ledger_knew(unit: str) -> None:
     assert "not one and the same" in series_label("t", without, truths=[True] * 4).ledger  # type: ignore[arg-type] # as above
 
 
+@pytest.mark.parametrize(
+    ("debits", "one"),
+    [
+        ([(1, "1"), (1, "2"), (1, "3")], True),
+        ([(1, "3"), (1, "1"), (1, "2")], True),  # a gap was filled later
+        ([(1, "5"), (1, "9")], True),  # others were debited in between
+        ([(1 / 3, "1/3"), (5 / 6, "7/6"), (0.1, "19/15")], True),  # 5/6 and 0.1 as floats are above themselves
+        ([(1, "1"), (1, "2"), (1, "3"), (1, "1")], False),  # the expert's: four, and a ledger that knows three
+        ([(3, "3"), (3, "3")], False),
+        ([(1, "1"), (3, "3")], False),
+        ([(1, "1"), (1, "1.999999")], False),
+    ],
+)
+def test_two_ledgers_with_one_name_are_not_taken_for_one(debits: list[tuple[float, str]], *, one: bool) -> None:
+    from gridveil.release.series_label import series_label
+
+    def label(epsilon: float, spent: str, cap: str = "9") -> Label:
+        entry = LedgerFacts(hash="0" * 64, population="town", unit="household", cap=cap, spent=spent)
+        return make_label(epsilon=epsilon, ledger_entry=entry)
+
+    labels = [(f"r{n}", label(*debit)) for n, debit in enumerate(debits)]
+    told = series_label("t", labels, truths=[True] * len(labels)).ledger
+    assert ("with the last of these" in told) == one
+    assert ("their epsilons add up" in told) != one
+    caps = [*labels, ("cap", label(1, "9", "10"))]
+    assert "their epsilons add up" in series_label("t", caps, truths=[True] * len(caps)).ledger
+
+
+def test_epsilons_beyond_all_numbers_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="more than any number of a label"):
+        opened(tmp_path, "parts", "parts", epsilon=1e308)
+
+
 def test_one_that_is_not_private_makes_none_private(tmp_path: Path) -> None:
     whole, _ = opened(tmp_path, "parts", "parts", private=False)
     assert whole.label.heading.startswith("NOT PRIVATE")
@@ -312,6 +345,12 @@ def test_a_gap_is_never_shown(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="outside the window"):
         longest.query(time=("2013-02-05T00", "2013-02-05T01"))
     assert longest.values().shape[2] == 25
+    for run in (first, last):
+        assert run.label.privacy.epsilon == 1
+        [told] = [line for line in warnings(run.label) if "All 2 releases of this series" in line]
+        assert "epsilon 2 together" in told
+        assert "7.39 %" in told
+        assert any(told in section.lines for section in describe(run.label) if section.heading == "Privacy")
 
 
 def change(folder: Path, number: int, **changes: object) -> None:
@@ -323,6 +362,11 @@ def change(folder: Path, number: int, **changes: object) -> None:
 def _linked(folder: Path) -> None:
     (folder / "2013-02-05T00").rename(folder.parent / "elsewhere")
     (folder / "2013-02-05T00").symlink_to(folder.parent / "elsewhere")
+
+
+def _edited(folder: Path) -> None:
+    label = folder / "2013-02-05T00" / "label.yaml"
+    label.write_text(label.read_text("utf-8").replace("Example Grid", "Somebody"), "utf-8")
 
 
 def _other_grid(folder: Path) -> None:
@@ -345,6 +389,7 @@ FAULTS: dict[str, tuple[Callable[[Path], object], str]] = {
     "linked": (_linked, "no folder beside"),
     "digest": (lambda folder: change(folder, 1, sha256="0" * 64), "its SHA256SUMS is not the one"),
     "window": (lambda folder: change(folder, 1, end="2013-02-06T05:00:00Z"), "its window is not the one"),
+    "edited label": (_edited, "its label.yaml is not the one"),
     "grid": (_other_grid, "another grid"),
     "empty": (
         lambda folder: write_catalogue(folder, read_catalogue(folder).model_copy(update={"releases": ()})),

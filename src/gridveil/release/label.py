@@ -156,6 +156,10 @@ class Label(FactsModel):
         stairs = sum(m.epsilon for m in self.measurements if m.noise == "staircase" and m.window == "published")
         return wording.staircase(stairs)
 
+    def of_others(self) -> list[str]:
+        """Return what releases cost that are not shown here, but belong to the same series: see `SeriesLabel`."""
+        return []
+
     def of_parts(self) -> list[Section]:
         """Return the releases that a series is made of: see `SeriesLabel`."""
         return []
@@ -226,8 +230,8 @@ def _all_releases(label: Label) -> list[str]:
 
 
 def warnings(label: Label) -> list[str]:
-    """Return what must be said plainly: that epsilon is high, and that noise is small beside a household."""
-    return [*wording.high_epsilon(label.privacy.epsilon), *label.of_noise()]
+    """Return what must be said plainly: epsilon is high, noise is small beside a household, this is not all."""
+    return [*wording.high_epsilon(label.privacy.epsilon), *label.of_noise(), *label.of_others()]
 
 
 def _alike(measured: MeasurementFacts) -> tuple[str, str, str, float | None]:

@@ -19,9 +19,9 @@ from gridveil.release.files import LABEL, SUMS, VALUES, load_label
 from gridveil.release.joined import JoinedPrefix, JoinedValues
 from gridveil.release.label import Label
 from gridveil.release.read import Content, about_the_truth, read_content
-from gridveil.release.series_label import series_label
+from gridveil.release.series_label import all_together, series_label
 from gridveil.release.shelf import Place, Shelf
-from gridveil.release.sums import LARGEST_SUMS
+from gridveil.release.sums import LARGEST_SUMS, digest, read_sums
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,8 @@ def read_runs(folder: Path) -> list[tuple[Label, Content | JoinedContent]]:
         raise InputError(msg)
     check_alike(folder, parts)
     runs = runs_of(parts)
-    return [_joined(folder, catalogue, run, _gaps(runs, run)) for run in runs]
+    together = None if len(runs) == 1 else all_together([part.label for part in parts])
+    return [_joined(folder, catalogue, run, _gaps(runs, run), together) for run in runs]
 
 
 def read_parts(folder: Path, catalogue: Catalogue) -> list[Part]:
@@ -64,13 +65,15 @@ def read_parts(folder: Path, catalogue: Catalogue) -> list[Part]:
 
 
 def read_part(folder: Path, listed: Listed) -> Part:
-    """Read the label of one release of a series."""
+    """Read the label of one release of a series, and check it against the digest that the catalogue vouches for."""
     place = folder / listed.path
     try:
         _check_there(place)
         if sha256(read_regular(place / SUMS, LARGEST_SUMS)).hexdigest() != listed.sha256:
             raise _other(place, SUMS)
         label = load_label(place / LABEL)
+        if read_sums(place / SUMS).get(LABEL) != digest(place / LABEL):
+            raise _other(place, LABEL)
     except FileNotFoundError as error:
         msg = f"{error.filename}: it is missing, and {CATALOGUE} lists it: get a fresh copy of the series"
         raise InputError(msg) from error
@@ -123,11 +126,14 @@ def check_alike(folder: Path, parts: Sequence[Part]) -> None:
                 raise InputError(msg)
 
 
-def _joined(folder: Path, catalogue: Catalogue, run: Run, gaps: str | None) -> tuple[Label, Content | JoinedContent]:
+def _joined(
+    folder: Path, catalogue: Catalogue, run: Run, gaps: str | None, together: str | None
+) -> tuple[Label, Content | JoinedContent]:
     if len(run) == 1 and gaps is None:
         return run[0].label, read_content(run[0].folder / VALUES, run[0].label)
     truths = [about_the_truth(part.folder / VALUES) for part in run]
-    label = series_label(catalogue.title, [(part.listed.path, part.label) for part in run], truths=truths, gaps=gaps)
+    labels = [(part.listed.path, part.label) for part in run]
+    label = series_label(catalogue.title, labels, truths=truths, gaps=gaps, together=together)
     shelf = Shelf([Place(part.folder / VALUES, part.label) for part in run])
     cells = label.grid.ny, label.grid.nx
     return label, JoinedContent(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
 from datetime import datetime
 from fractions import Fraction
@@ -9,6 +10,7 @@ from fractions import Fraction
 from pydantic import Field, PositiveFloat, PositiveInt
 
 from gridveil.cube import Window
+from gridveil.errors import InputError
 from gridveil.privacy.budget import attacker_rate
 from gridveil.privacy.ledger.entry import decimal
 from gridveil.release import wording
@@ -43,6 +45,7 @@ class SeriesLabel(Label):
 
     parts: list[PartFacts]
     gaps: Text | None = None
+    together: Text | None = Field(None, description="what all of the series loses, if this is only a part of it")
     noise_warnings: list[Text] = Field(default_factory=list)
 
     @property
@@ -61,6 +64,10 @@ class SeriesLabel(Label):
         """Return the warnings that the kind of noise of any release needs."""
         return list(self.noise_warnings)
 
+    def of_others(self) -> list[str]:
+        """Return what a household loses by the whole series, if this is a run between gaps."""
+        return [] if self.together is None else [self.together]
+
     def of_parts(self) -> list[Section]:
         """Return the releases that the series is made of."""
         several = (
@@ -72,15 +79,21 @@ class SeriesLabel(Label):
 
 
 def series_label(
-    title: str, labels: Sequence[tuple[str, Label]], *, truths: Sequence[bool], gaps: str | None = None
+    title: str,
+    labels: Sequence[tuple[str, Label]],
+    *,
+    truths: Sequence[bool],
+    gaps: str | None = None,
+    together: str | None = None,
 ) -> SeriesLabel:
     """Return the label of releases, by folder and in order of time without gaps.
 
     truths: whether the error bars of each are about the consumption itself.
+    together: see `all_together`.
     """
     every = [label for _, label in labels]
     last = every[-1]
-    epsilon = sum((Fraction(str(label.privacy.epsilon)) for label in every), Fraction(0))
+    epsilon = total_epsilon(every)
     accounted = sum((Fraction(str(label.privacy.epsilon_accounted)) for label in every), Fraction(0))
     corrections = [label.correction for label in every if label.correction is not None]
     window = Window(every[0].window.start, last.window.window().step, sum(label.window.steps for label in every))
@@ -90,7 +103,7 @@ def series_label(
         published=max(label.published for label in every),
         gridveil_version=_all(every, lambda label: label.gridveil_version),
         private=all(label.private for label in every),
-        privacy=Privacy(epsilon=float(epsilon), epsilon_accounted=min(float(accounted), float(epsilon))),
+        privacy=Privacy(epsilon=float(epsilon), epsilon_accounted=float(min(accounted, epsilon))),
         noise=_all(every, lambda label: label.noise),
         bounds=[],
         private_bound_epsilon=None,  # in the releases' own labels, like all measurements
@@ -117,7 +130,27 @@ def series_label(
             for path, label in labels
         ],
         gaps=gaps,
+        together=together,
         noise_warnings=list(dict.fromkeys(line for label in every for line in label.of_noise())),
+    )
+
+
+def total_epsilon(labels: Sequence[Label]) -> Fraction:
+    """Return the exact sum of releases' epsilons, or refuse what no label could say."""
+    total = sum((Fraction(str(label.privacy.epsilon)) for label in labels), Fraction(0))
+    if total > sys.float_info.max:
+        msg = "the epsilons of these releases add up to more than any number of a label; get a fresh copy of the series"
+        raise InputError(msg)
+    return total
+
+
+def all_together(labels: Sequence[Label]) -> str:
+    """Return what a household loses by a whole series, for the label of one of its runs, which adds up its own."""
+    epsilon = float(total_epsilon(labels))
+    return (
+        f"All {len(labels)} releases of this series, also those beyond its gaps, have epsilon {wording.exact(epsilon)} "
+        "together. An attacker who falsely accuses at most 1 in 100 recognises a household that is in all of them with "
+        f"a chance of at most {wording.percent(attacker_rate(epsilon))} %."
     )
 
 
@@ -139,7 +172,7 @@ def _ledger(labels: Sequence[Label], epsilon: Fraction) -> str:
     found = [entry for entry in entries if entry is not None]
     if not found:
         return wording.NO_LEDGER
-    if len(found) < len(entries) or len({_account(entry) for entry in found}) > 1:
+    if len(found) < len(entries) or len({_account(entry) for entry in found}) > 1 or not _add_up(labels):
         return SEVERAL_LEDGERS
     latest = max(found, key=lambda entry: Fraction(entry.spent))
     spent, cap = Fraction(latest.spent), decimal(Fraction(latest.cap))
@@ -155,5 +188,20 @@ def _ledger(labels: Sequence[Label], epsilon: Fraction) -> str:
     )
 
 
-def _account(entry: LedgerFacts) -> tuple[str, str, str | None, str | None]:
-    return entry.population, entry.unit, entry.window, entry.timezone
+def _account(entry: LedgerFacts) -> tuple[str, str, str | None, str | None, Fraction]:
+    """Return what a population keeps for good."""
+    return entry.population, entry.unit, entry.window, entry.timezone, Fraction(entry.cap)
+
+
+def _add_up(labels: Sequence[Label]) -> bool:
+    """Whether one ledger can have debited all: what it had spent then rises by each one's epsilon at least.
+
+    Two ledgers with populations of one name are noticed, unless what else they debited hides it.
+    """
+    debits = [(Fraction(label.ledger_entry.spent), label.privacy.epsilon) for label in labels if label.ledger_entry]
+    before = Fraction(0)
+    for spent, epsilon in sorted(debits):  # the order of debits: a gap may have been filled later
+        if float(spent - before) < epsilon:  # as floats, because that is how a label tells epsilon, 1/3 say
+            return False
+        before = spent
+    return True

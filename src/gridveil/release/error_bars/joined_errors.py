@@ -8,7 +8,8 @@ Within one release they are its own. Over several:
   spread over its cells, what bounds cut from the heaviest users) the next one does not know either, of the same homes.
   On invented towns, standard errors of eight weeks added up as if independent gave 95 % intervals that held in 57 to 74
   of 100 questions. So the ends of intervals are added, as if all erred alike: of all ways in which errors can depend on
-  each other none gives a sum a larger spread. They hold in more than 95 of 100: docs/release-format.md has figures.
+  each other none gives a sum a larger standard deviation. Of 95 % ends that is no theorem (errors with heavy tails can
+  have a sum that ends farther out), so they were tried: they hold in more than 95 of 100, docs/release-format.md.
 - Of both kinds together: the noise's half-width comes on top of the others' ends.
 """
 

@@ -64,13 +64,10 @@ def _in_duckdb(tables: Tables) -> None:
 
 def _in_spark(tables: Tables) -> None:
     from pyspark import StorageLevel
-    from pyspark.sql import SparkSession
 
-    spark = SparkSession.getActiveSession()
-    if spark is None:
-        msg = "ingest first: it starts the session"
-        raise RuntimeError(msg)
-    rows = spark.read.parquet(tables.readings.path)
+    from gridveil.ingest.engines.spark_session import session
+
+    rows = session(tables.settings).read.parquet(tables.readings.path)
     step = f"cast(floor((unix_timestamp(timestamp) - unix_timestamp({ORIGIN})) / 3600) as bigint)"
     sums = rows.selectExpr("household", f"{step} AS step", "kwh").groupBy("household", "step").sum("kwh")
     sums.persist(StorageLevel.MEMORY_AND_DISK)

@@ -72,7 +72,8 @@ def _ingest(
     with engine.complaints(households_table.path):
         where = places(engine, _whole(engine.open("households", households_table)), households_table, grid)
         faults = household_faults(engine, where, grid)
-        [found] = answers(engine, where.located.agg(households=where.located.count()))
+        # Of this table, because an engine that knows its size can bring it to the readings, instead of sorting those.
+        [found] = answers(engine, where.numbers.agg(households=where.numbers.number.count()))
     with engine.complaints(readings_table.path):
         parts: list[Summed] = []
         tell = _Rate(progress)

@@ -57,6 +57,9 @@ def test_info_lists_releases_with_their_epsilons(series: Path) -> None:
     for day, steps in zip(DAYS, (24, 23, 24), strict=True):
         assert f"  {day}: {steps} steps from" in told
     assert told.count("epsilon 3, even") == 3
+    assert told.count(" UTC, epsilon 3") == 3
+    assert "71 steps of 3600 s from 2013-03-30 00:00 UTC." in told
+    assert "these 3 releases together" in told
     assert "release_type: Many releases" in say("info", "series", "--registry")
     assert "Releases\n" not in say("info", str(series / DAYS[0]))
 
@@ -75,7 +78,17 @@ def test_exports_and_reports(series: Path) -> None:
     rows = (series.parent / "series.csv").read_text().splitlines()
     assert sum("2013-0" in row for row in rows) == 71 * 16
     say("report", "series", "--out", "page.html")
-    assert "30 March" in (series.parent / "page.html").read_text()
+    page = (series.parent / "page.html").read_text()
+    assert "30 March" in page
+    assert "by the clock in Europe/London" in page
+    assert "The release itself" not in page
+    assert "3 releases of epsilon 3 each (their sum is 9)" in page
+    assert "series/2013-04-01/consumption.nc&quot;" in page
+    assert "these 3 releases together" in page
+    say("report", "series/2013-04-01", "--out", "one.html")
+    one = (series.parent / "one.html").read_text()
+    assert "The release itself is the folder <code>2013-04-01</code>" in one
+    assert "2013-04-01/consumption.nc&quot;" in one
 
 
 def test_verify_looks_at_every_release(series: Path) -> None:

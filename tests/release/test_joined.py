@@ -263,9 +263,9 @@ def test_the_label_adds_up(tmp_path: Path) -> None:
     assert whole.window.end == parts[-1].window.end
     words = {section.heading: section.lines for section in describe(label)}
     assert words["Releases"][1:] == [
-        "2013-02-04T00: 24 steps from 2013-02-04 00:00, epsilon 0.1, identity",
-        "2013-02-05T00: 30 steps from 2013-02-05 00:00, epsilon 0.1, identity",
-        "2013-02-06T06: 25 steps from 2013-02-06 06:00, epsilon 0.1, identity",
+        "2013-02-04T00: 24 steps from 2013-02-04 00:00 UTC, epsilon 0.1, identity",
+        "2013-02-05T00: 30 steps from 2013-02-05 00:00 UTC, epsilon 0.1, identity",
+        "2013-02-06T06: 25 steps from 2013-02-06 06:00 UTC, epsilon 0.1, identity",
     ]
     assert any("epsilon 0.3" in line for line in words["Privacy"])
     assert typical_day(whole, AREA) is not None

@@ -11,7 +11,9 @@ import typer
 def run(
     release: Annotated[Path, typer.Argument(help="The folder of a release, or of a series")],
     out: Annotated[Path, typer.Option("--out", "-o", help="The page: a new file")] = Path("report.html"),
-    timezone: Annotated[str, typer.Option(help="Whose clock typical days go by, e.g. Europe/London")] = "UTC",
+    timezone: Annotated[
+        str | None, typer.Option(help="Whose clock typical days go by, e.g. Europe/London [a series' own, or UTC]")
+    ] = None,
 ) -> None:
     """Write one self-contained page about a release, to be mailed: maps, curves, highest cells, label."""
     from gridveil.cli import show
@@ -20,5 +22,19 @@ def run(
 
     opened = open_release(release)
     show.note(opened.label)
-    write_report(opened, out, name=release.resolve().name, zone=timezone)
+    write_report(opened, out, name=release.resolve().name, zone=timezone or _own(release))
     typer.echo(f"{out} (open it in a browser, or mail it: it loads nothing)")
+
+
+def _own(folder: Path) -> str:
+    """Return the clock by which a series is published, or UTC; that of a stranger's catalogue may be none."""
+    from contextlib import suppress
+
+    from gridveil.errors import UsageError
+    from gridveil.privacy.ledger.windows import zone_of
+    from gridveil.release.catalogue import is_series, read_catalogue
+
+    if is_series(folder):
+        with suppress(UsageError):
+            return zone_of(read_catalogue(folder).timezone).key
+    return "UTC"

@@ -151,6 +151,11 @@ class Label(FactsModel):
             *([] if self.correction is None else [wording.correction(self.correction)]),
         ]
 
+    @property
+    def releases(self) -> int:
+        """How many releases it is the label of: see `SeriesLabel`."""
+        return 1
+
     def of_noise(self) -> list[str]:
         """Return the warnings that the kind of noise needs."""
         stairs = sum(m.epsilon for m in self.measurements if m.noise == "staircase" and m.window == "published")
@@ -187,8 +192,8 @@ def describe(label: Label) -> list[Section]:
             "Where and when",
             [
                 f"{grid.nx} x {grid.ny} cells over {grid.x0:g},{grid.y0:g} to {grid.x1:g},{grid.y1:g} ({grid.crs}).",
-                f"{window.steps} steps of {window.step_seconds} s from {window.start.isoformat()}.",
-                *([f"Trained on {training.steps} steps from {training.start.isoformat()}."] if training else []),
+                f"{window.steps} steps of {window.step_seconds} s from {_utc(window.start)}.",
+                *([f"Trained on {training.steps} steps from {_utc(training.start)}."] if training else []),
             ],
         ),
         Section(
@@ -213,7 +218,7 @@ def _privacy(label: Label) -> list[str]:
             f"It imitates {privacy.definition} with epsilon {wording.exact(privacy.epsilon)}.",
         ]
     return [
-        wording.promise(privacy.epsilon),
+        wording.promise(privacy.epsilon, label.releases),
         f"Definition: {privacy.definition}, epsilon {wording.exact(privacy.epsilon)}.",
         f"Accounted for: {privacy.epsilon_accounted:g}, by the cell whose households lost most.",
         f"Protected: {privacy.unit}. Neighbours: {privacy.neighbours}.",
@@ -270,6 +275,10 @@ def _which(label: Label, origin: str, origins: int) -> str:
     if origins == 1:
         return "the bounds"
     return " and ".join(f"{bound.window_kwh:g} kWh" for bound in label.bounds if bound.origin == origin)
+
+
+def _utc(instant: datetime) -> str:
+    return f"{instant.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC".replace(":00 UTC", " UTC")
 
 
 def _pairs(facts: dict[str, Any]) -> str:

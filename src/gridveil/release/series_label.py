@@ -53,6 +53,11 @@ class SeriesLabel(Label):
         """That this is not all of the series, if it is not."""
         return self.gaps
 
+    @property
+    def releases(self) -> int:
+        """How many releases these are."""
+        return len(self.parts)
+
     def bounds_in_words(self) -> list[str]:
         """Return where bounds are told, and how far values were corrected at most."""
         if self.correction is None:
@@ -73,6 +78,8 @@ class SeriesLabel(Label):
         several = (
             f"{len(self.parts)} releases, each with its own label. The epsilon above is their sum: what a household "
             "that is in all of them loses. One of them alone promises the epsilon in its line:"
+            if self.releases > 1
+            else "One release, with its own label:"
         )
         gaps = [] if self.gaps is None else [self.gaps]
         return [Section("Releases", [*gaps, several, *(_line(part) for part in self.parts)])]
@@ -161,7 +168,7 @@ def _all(labels: Sequence[Label], fact: Callable[[Label], str]) -> str:
 
 def _line(part: PartFacts) -> str:
     return (
-        f"{part.path}: {part.steps} steps from {part.start:%Y-%m-%d %H:%M}, epsilon {wording.exact(part.epsilon)}, "
+        f"{part.path}: {part.steps} steps from {part.start:%Y-%m-%d %H:%M} UTC, epsilon {wording.exact(part.epsilon)}, "
         f"{part.mechanism}"
     )
 

@@ -89,10 +89,11 @@ else OpenDP 0.16.0
     return f"exact discrete {' and '.join(names)} on integers, {ours if many else ''}OpenDP {opendp}"
 
 
-def promise(epsilon: float) -> str:
-    """Return the promise in one line."""
+def promise(epsilon: float, releases: int = 1) -> str:
+    """Return the promise of a release, or of several together, in one line."""
+    these = "this release" if releases == 1 else f"these {releases:,} releases together"
     return (
-        f"Whatever someone does with this release, its outcome would be at most e^{exact(epsilon)} "
+        f"Whatever someone does with {these}, its outcome would be at most e^{exact(epsilon)} "
         f"({_times(epsilon)}) times as likely, or as unlikely, had any one household not been in the data."
     )
 

@@ -15,7 +15,9 @@ from gridveil.release.cite import bibtex, cite
 from gridveil.release.files import VALUES
 from gridveil.release.label import Label, warnings
 from gridveil.release.open import Release
+from gridveil.release.series_label import SeriesLabel
 from gridveil.report import high
+from gridveil.report.contents import contents
 from gridveil.report.parts import parts_of
 from gridveil.report.promise import promise
 from gridveil.report.when import when
@@ -54,9 +56,9 @@ def make_page(release: Release, *, name: str, zone: str = "UTC") -> str:
         "highest": high.table(ranked, grid),
         "cite": escape(cite(label)),
         "bibtex": escape(bibtex(label)),
-        "folder": escape(name),
+        "contents": contents(label, escape(name)),
         "quoted": escape(shlex.quote(name)),
-        "file": escape(json.dumps(f"{name}/{VALUES}")),
+        "file": escape(json.dumps(_values(label, name))),
         **_noise(label),
         "version": escape(label.gridveil_version),
         "mechanism": escape(label.mechanism.name),
@@ -65,6 +67,11 @@ def make_page(release: Release, *, name: str, zone: str = "UTC") -> str:
         **promise(label),
     }
     return Template((files("gridveil.report") / "page.html").read_text("utf-8")).substitute(fields)
+
+
+def _values(label: Label, name: str) -> str:
+    """Return a file of values: of a series, the latest release's."""
+    return "/".join([name, *([label.parts[-1].path] if isinstance(label, SeriesLabel) else []), VALUES])
 
 
 def _noise(label: Label) -> dict[str, str]:

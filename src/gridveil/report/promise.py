@@ -43,7 +43,7 @@ def _strength(label: Label) -> list[str]:
         return [f"Not at all. It imitates a release with epsilon {wording.exact(epsilon)}."]
     return [
         f"Epsilon is {wording.exact(epsilon)}. {EPSILON}",
-        wording.promise(epsilon),
+        wording.promise(epsilon, label.releases),
         wording.attack(label.privacy.attacker_true_positive_rate),
         *warnings(label),
     ]

@@ -24,7 +24,7 @@ export function strength({epsilon}) {
 export const place = (epsilon) => Math.min(Math.max(Math.log(epsilon / 0.1) / Math.log(300), 0), 1);
 
 /** A ruler of epsilon, so that the number means something. */
-function ruler(epsilon) {
+function ruler(epsilon, these) {
   const [left, width] = [10, 580];
   const at = (value) => left + place(value) * width;
   const {text} = strength({epsilon});
@@ -37,7 +37,7 @@ function ruler(epsilon) {
     line(HIGH, 30, 'var(--warn-edge)'),
     draw('circle', {cx: at(epsilon), cy: 34, r: 8, fill: 'var(--card)', stroke: 'var(--ink)', 'stroke-width': 3}),
     draw('text', {x: Math.min(Math.max(at(epsilon), 90), 510), y: 15, 'text-anchor': 'middle', class: 'here'},
-      `this release: ${text}`),
+      `${these}: ${text}`),
     below(left, 'start', '0.1 stronger'),
     below(at(1), 'middle', '1'),
     below(at(HIGH), 'middle', `${HIGH}`),
@@ -45,13 +45,14 @@ function ruler(epsilon) {
 }
 
 /** What is promised; of a release that is not private there is nothing to explain. */
-function promised({privacy, private: isPrivate}) {
+function promised({privacy, private: isPrivate, label}) {
   if (!isPrivate) return [];
+  const these = label.parts?.length > 1 ? `these ${label.parts.length} releases` : 'this release';
   return [
     say(LEAD, 'lead'),
     ...part('What is protected', say(`${capital(privacy.unit)}.`)),
     ...part('How strongly',
-      ruler(privacy.epsilon), say(privacy.promise), say(`${privacy.attack} Guessing blindly would reach 1 %.`)),
+      ruler(privacy.epsilon, these), say(privacy.promise), say(`${privacy.attack} Guessing blindly would reach 1 %.`)),
     ...part('What that does not mean',
       say('These are outside the promise, or outside the error bars:'), list(privacy.not_covered)),
   ];

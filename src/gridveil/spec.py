@@ -13,14 +13,14 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from gridveil.cube import Grid, Window
 from gridveil.errors import InputError, UsageError
 from gridveil.ingest.clock import timezone
 from gridveil.ingest.crs import metres_per_unit
-from gridveil.ingest.engines.settings import SMALLEST_MEMORY, EngineName, EngineSettings, parse_size
-from gridveil.ingest.schema import HouseholdsTable, ReadingsTable, Seconds
+from gridveil.ingest.engines.settings import EngineName, EngineSettings, enough, parse_size
+from gridveil.ingest.schema import HouseholdsTable, ReadingsTable, Seconds, kind_of
 from gridveil.privacy.bound import Bound
 from gridveil.privacy.ledger.place import is_address, may_hold_password
 from gridveil.regular import read_small
@@ -156,7 +156,7 @@ class Spec(BaseModel):
     engine: EngineName = "duckdb"
     master: str | None = None
     database: Annotated[str | None, Field(repr=False)] = None
-    memory: Annotated[int | None, BeforeValidator(parse_size), Field(ge=SMALLEST_MEMORY)] = None
+    memory: Annotated[int | None, BeforeValidator(parse_size), AfterValidator(enough)] = None
     scratch: Path | None = None
     cadence: Cadence | None = None
     title: str = "Electricity consumption"
@@ -181,7 +181,7 @@ class Spec(BaseModel):
         """Return where the readings and the households are."""
         readings, households = self._given(self.readings, "readings"), self._given(self.households, "households")
         if self.engine == "postgres":  # it has no files: a path given in their place is a table's name
-            return _named(readings), _named(households)
+            return _named(readings, "readings"), _named(households, "households")
         return readings, households
 
     def to_grid(self) -> Grid:
@@ -287,7 +287,12 @@ class Spec(BaseModel):
         return value
 
 
-def _named(table: TableT) -> TableT:
+def _named(table: TableT, role: str) -> TableT:
+    if table.table is None and (kind_of(table.path) is not None or "/" in table.path):
+        msg = (
+            f"{role}: {table.path}: path is for files, and engine postgres has none; write table = ..."
+        )
+        raise UsageError(msg)
     name = table.table or table.path
     return replace(table, path=name, table=name)
 

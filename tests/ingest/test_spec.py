@@ -234,3 +234,45 @@ def test_settings_of_engines_that_do_not_go_together_are_refused_first(
         Plan.of(make_spec({**PUBLIC, "readings": "nowhere.parquet", "households": "nowhere.parquet", **settings}))
     assert complaint in str(refused.value)
     assert "secret" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("engine", "named", "path", "table"),
+    [
+        ("postgres", "metering.readings", "metering.readings", "metering.readings"),
+        ("spark", "metering.readings", "metering.readings", "metering.readings"),
+        ("spark", "s3a://metering/readings.parquet", "s3a://metering/readings.parquet", None),
+        ("spark", "lake/%Y/*.parquet", "lake/%Y/*.parquet", None),
+    ],
+)
+def test_what_only_an_engine_can_see_is_not_asked_of_the_disk(
+    engine: str, named: str, path: str, table: str | None
+) -> None:
+    database = {"database": "postgresql://host/db"} if engine == "postgres" else {}
+    spec = options.spec_from(named, None, {"engine": engine, "households": named, **database})
+    assert [(at.path, at.table) for at in spec.tables()] == [(path, table)] * 2
+
+
+@pytest.mark.parametrize("engine", [None, "duckdb", "spark"])
+def test_a_file_that_is_not_there_is_told_at_once(engine: str | None) -> None:
+    with pytest.raises(InputError, match="there is no such file"):
+        options.spec_from("nothing.parquet", None, {"engine": engine})
+
+
+@pytest.mark.parametrize("path", ["readings.parquet", "readings.csv.gz", "specs/metering.readings"])
+def test_engine_postgres_has_no_files(path: str) -> None:
+    given = {"engine": "postgres", "database": "postgresql://host/db", "households": {"table": "homes"}}
+    with pytest.raises(UsageError, match=r"readings: .*: path is for files, .*; write table = "):
+        make_spec({**given, "readings": {"path": path}}).tables()
+
+
+def test_memory_is_refused_in_the_units_it_is_given_in() -> None:
+    with pytest.raises(UsageError, match="memory: give at least 256MB"):
+        make_spec({"memory": "10MB"})
+    assert make_spec({"memory": "256MB"}).memory == 256 * 10**6
+
+
+def test_engine_postgres_takes_no_scratch(tmp_path: Path) -> None:
+    spec = make_spec({"engine": "postgres", "database": "postgresql://host/db", "scratch": tmp_path})
+    with pytest.raises(UsageError, match="scratch: engine postgres keeps everything in the database"):
+        spec.to_engine()

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from gridveil.errors import InputError, UsageError
+from gridveil.ingest.schema import kind_of
 
 if TYPE_CHECKING:
     from gridveil.spec import Spec
@@ -16,7 +17,8 @@ if TYPE_CHECKING:
 TABLES, GRID, TIME, PRIVACY, LABEL, ENGINE = "Tables", "Grid", "Time", "Privacy", "Label", "Engine"
 
 Source = Annotated[
-    str | None, typer.Argument(help="A spec (.toml), or the readings: .parquet, .csv or DATABASE.duckdb::TABLE")
+    str | None,
+    typer.Argument(help="A spec (.toml), or the readings: .parquet, .csv, DATABASE.duckdb::TABLE, a table of --engine"),
 ]
 Households = Annotated[str | None, typer.Option(help="Table of households and their places", rich_help_panel=TABLES)]
 Timezone = Annotated[str | None, typer.Option(help="Of timestamps without offset [UTC]", rich_help_panel=TABLES)]
@@ -85,11 +87,15 @@ Database = Annotated[
 Memory = Annotated[str | None, typer.Option(help="Most that the engine may use, e.g. 4GB", rich_help_panel=ENGINE)]
 Scratch = Annotated[
     Path | None,
-    typer.Option(help="A private folder, to go on after an interruption (DuckDB)", rich_help_panel=ENGINE),
+    typer.Option(help="A private folder for what exceeds memory; DuckDB goes on from it", rich_help_panel=ENGINE),
 ]
 Out = Annotated[Path | None, typer.Option(help="The release: a new folder")]
 Next = Annotated[
     bool, typer.Option("--next", help="The next window of a series: the spec has a cadence, --out is the series")
+]
+Again = Annotated[
+    bool,
+    typer.Option("--again", help="With --next: try a window once more that was debited, and has no release"),
 ]
 OperatorRecord = Annotated[
     Path | None,
@@ -106,12 +112,13 @@ def spec_from(source: str | None, parameters: list[str] | None, flags: dict[str,
     is_spec = source is not None and source.endswith(".toml")
     file = source if is_spec else spec
     settings = read_spec(Path(file)) if file is not None else {}
-    if source is not None and not is_spec:
-        settings["readings"] = {**_group(settings, "readings"), **_table(source)}
-        _check_named(settings["readings"]["path"])
     given = {name: value for name, value in flags.items() if value is not None and value is not False}
+    engine = given.get("engine", settings.get("engine"))
+    if source is not None and not is_spec:
+        settings["readings"] = {**_group(settings, "readings"), **_table(source, engine)}
+        _check_named(settings["readings"], engine)
     if "households" in given:
-        settings["households"] = {**_group(settings, "households"), **_table(given.pop("households"))}
+        settings["households"] = {**_group(settings, "households"), **_table(given.pop("households"), engine)}
     of_readings = {name: given.pop(name) for name in _OF_READINGS if name in given}
     if of_readings:
         settings["readings"] = {**_group(settings, "readings"), **of_readings}
@@ -133,14 +140,23 @@ def _group(settings: dict[str, Any], name: str) -> dict[str, Any]:
     return group
 
 
-def _table(text: str) -> dict[str, Any]:
+def _table(text: str, engine: object) -> dict[str, Any]:
+    if engine == "postgres" or (engine == "spark" and not _is_path(text)):
+        return {"path": text, "table": text if kind_of(text) is None else None}
     path, _, table = text.partition("::")
     return {"path": path, "table": table or None}
 
 
-def _check_named(path: str) -> None:
+def _is_path(text: str) -> bool:
+    """Whether it looks like a file or a pattern, and not like the name of a table in a catalogue."""
+    return "/" in text or "%" in text or glob.has_magic(text) or kind_of(text) is not None or Path(text).exists()
+
+
+def _check_named(table: dict[str, Any], engine: object) -> None:
     """Say it first if the one thing that was named is not there: a spec with a typing error in its name, perhaps."""
-    if not (glob.has_magic(path) or "%" in path) and not Path(path).exists():
+    path = table["path"]
+    elsewhere = engine == "postgres" or (engine == "spark" and (table["table"] is not None or "://" in path))
+    if not (elsewhere or glob.has_magic(path) or "%" in path) and not Path(path).exists():
         msg = f"{path}: there is no such file (a spec ends in .toml)"
         raise InputError(msg)
 

@@ -8,6 +8,9 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import BeforeValidator, ConfigDict, Field
 
+ENDINGS = {"parquet": (".parquet", ".pq"), "csv": (".csv", ".csv.gz", ".csv.zst"), "duckdb": (".duckdb", ".db")}
+"""Of the files that are read, by kind."""
+
 UNITS = {"s": 1, "min": 60, "h": 3600, "d": 86400}
 
 
@@ -24,6 +27,15 @@ def parse_duration(text: object) -> object:
         msg = f"{text!r} is not a duration; write 15min, 1h or 1d"
         raise ValueError(msg)
     return int(match[1]) * UNITS[match[2]]
+
+
+def kind_of(file: str) -> str | None:
+    """Return the kind of a file, by its name.
+
+    >>> kind_of("2013/readings.CSV.gz"), kind_of("metering.readings")
+    ('csv', None)
+    """
+    return next((kind for kind, endings in ENDINGS.items() if file.lower().endswith(endings)), None)
 
 
 Seconds = Annotated[int, BeforeValidator(parse_duration), Field(ge=1)]

@@ -20,7 +20,7 @@ from gridveil.ingest.csv_table import columns_of, open_csv
 from gridveil.ingest.engines.engine import Part
 from gridveil.ingest.parquet_table import open_parquet, types_of
 from gridveil.ingest.partitions import files_of_window, has_fields
-from gridveil.ingest.schema import HouseholdsTable, ReadingsTable
+from gridveil.ingest.schema import HouseholdsTable, ReadingsTable, kind_of
 
 if TYPE_CHECKING:
     import ibis
@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 
 PART_BYTES = 4 * 2**20
 """Files smaller than this are read together: each part takes some time by itself."""
-
-ENDINGS = {"parquet": (".parquet", ".pq"), "csv": (".csv", ".csv.gz", ".csv.zst"), "duckdb": (".duckdb", ".db")}
 
 TELL_NO_ROWS = (duckdb.IOException, duckdb.CatalogException, duckdb.BinderException, duckdb.PermissionException)
 """Complaints about files and names. Others may quote a row, and an error is seen by more than the operator."""
@@ -57,7 +55,7 @@ def open_parts(
     """Return the publisher's table in parts, without reading its rows. `role` is what the engine calls it."""
     with reading(at.path):
         files = files_of(at, window)
-        kinds = {_kind(file) for file in files}
+        kinds = {kind_of(file) for file in files}
         groups = [(f"{role}_{index}", group) for index, group in enumerate(_grouped(files))]
         if kinds == {"parquet"}:
             types = types_of(files)
@@ -92,10 +90,6 @@ def _identity(files: list[str]) -> str:
     """
     facts = [(str(Path(file).absolute()), Path(file).stat()) for file in files]
     return json.dumps([(file, stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns, stat.st_ino) for file, stat in facts])
-
-
-def _kind(file: str) -> str | None:
-    return next((kind for kind, endings in ENDINGS.items() if file.lower().endswith(endings)), None)
 
 
 def files_of(at: ReadingsTable | HouseholdsTable, window: Window | None = None) -> list[str]:

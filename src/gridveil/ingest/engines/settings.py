@@ -29,6 +29,14 @@ def parse_size(text: object) -> object:
     return int(float(match[1]) * UNITS[match[2]])
 
 
+def enough(memory: int | None) -> int | None:
+    """Refuse bytes that an engine cannot work in."""
+    if memory is not None and memory < SMALLEST_MEMORY:
+        msg = f"give at least {SMALLEST_MEMORY // UNITS['MB']}MB"
+        raise ValueError(msg)
+    return memory
+
+
 @dataclass(frozen=True)
 class EngineSettings:
     """What `engine`, `master`, `database`, `memory` and `scratch` of a spec say.
@@ -52,4 +60,7 @@ class EngineSettings:
             raise UsageError(msg)
         if (self.database is not None) != (self.name == "postgres"):
             msg = "engine postgres needs a database (--database postgresql://...), and no other engine takes one"
+            raise UsageError(msg)
+        if self.scratch is not None and self.name == "postgres":
+            msg = "scratch: engine postgres keeps everything in the database (its temporary tables); leave it out"
             raise UsageError(msg)

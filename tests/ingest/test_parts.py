@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
+import ibis
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -26,9 +27,12 @@ from gridveil.cube import Grid, Window
 from gridveil.errors import UsageError
 from gridveil.ingest import tables
 from gridveil.ingest.engines.duckdb_engine import DuckDBEngine
+from gridveil.ingest.engines.engine import answers
 from gridveil.ingest.engines.settings import EngineSettings
 from gridveil.ingest.ingest import ingest
+from gridveil.ingest.parts import contributions, doubtful
 from gridveil.ingest.report import Report
+from gridveil.ingest.rules import FAULTY, LARGEST_READING, judged
 from gridveil.ingest.schema import HouseholdsTable, ReadingsTable
 from gridveil.ingest.source import IngestedSource
 from gridveil.privacy.bound import Bound
@@ -143,6 +147,23 @@ def test_many_parts(monkeypatch: pytest.MonkeyPatch, expected: tuple[Any, ...], 
     assert found[0] == 1
     assert 1 < found[1] < 20
     assert told(*ingest(*at, GRID, WINDOW)) == expected
+
+
+def test_no_number_of_rows_makes_a_sum_fail() -> None:
+    """A few rows stand for the billions that it takes; those that do not count are not even summed."""
+    engine = DuckDBEngine(EngineSettings())
+    engine.con.raw_sql(
+        "CREATE TABLE many AS SELECT 0 AS number, 1 AS step, 2::BIGINT ** 62 AS wh, i AS second, "
+        "'a' AS household FROM range(3600) r(i)"
+    )
+    rows = engine.con.table("many").mutate(wh=ibis._.wh.cast("int64"))
+    table = engine.keep("part", contributions(rows, WINDOW))
+    [found] = answers(engine, table.mutate(doubtful=doubtful(engine, table)))
+    assert (found["wh"], found["readings"], found["doubtful"]) == (LARGEST_READING, 3600, True)
+    texts = rows.mutate(wh=ibis.null("float64"), time_text=ibis.null("string"), energy_text=ibis.null("string"))
+    numbers = rows.select("household", "number").distinct()
+    [found] = answers(engine, contributions(judged(texts.drop("number", "step"), numbers, WINDOW), WINDOW))
+    assert (found["number"], found["wh"], found["readings"]) == (FAULTY, 0, 3600)
 
 
 CHILD = """

@@ -22,12 +22,17 @@ def contributions(rows: ibis.Table, window: Window) -> ibis.Table:
     """Sum judged readings to one row per household and step: `wh`, how many `readings`, and the `bits` of their slots.
 
     Duplicates may hide among them if there are fewer bits than readings, which one pass over the rows shows.
+
+    Sums of LARGEST_READING or more are cut off there: they are `doubtful`, and computed again. Smaller ones are exact,
+    as doubles hold whole numbers up to 2**53; and no number of rows makes a sum of doubles fail, as one of integers
+    would, or turns it negative, as on some engines.
     """
     import ibis
 
     slot = -(-length(window) // SLOTS)  # seconds, rounded up
     bits = (ibis.literal(1, "int64") << (rows.second % length(window) // slot).cast("int64")).bit_or()
-    return rows.group_by("number", "step").agg(wh=rows.wh.sum(), readings=rows.count(), bits=bits)
+    wh = ibis.least(rows.wh.cast("float64").sum(), float(LARGEST_READING)).cast("int64")
+    return rows.group_by("number", "step").agg(wh=wh, readings=rows.count(), bits=bits)
 
 
 @dataclass(frozen=True)

@@ -29,7 +29,9 @@ if TYPE_CHECKING:
     from gridveil.ingest.engines.engine import Engine
 
 LARGEST_READING = 10**9
-"""Wh; fits int32, and keeps sums of anything a meter can send inside int64."""
+"""Wh; fits int32. No number of rows takes a sum out of int64, and so makes a publication fail: of each second, one
+reading counts at most, so that a step of less than 290 years stays inside; and before duplicates are found, the sum of
+a household's step is itself cut off at this number (see `parts.contributions`)."""
 
 FAULTY = -1
 """The number of rows that do not count."""
@@ -164,7 +166,9 @@ def judged(rows: ibis.Table, numbers: ibis.Table, window: Window) -> ibis.Table:
         step=of.good.ifelse((of.second // length(window)).cast("int64"), of.fault.cast("int64")),
         second="second",
         # The caps come before the cast: no finite number fails. Halves round up: engines differ on their own rule.
-        wh=(ibis.greatest(ibis.least(of.wh, float(LARGEST_READING)), 0.0) + 0.5).floor().cast("int32"),
+        wh=of.good.ifelse(
+            (ibis.greatest(ibis.least(of.wh, float(LARGEST_READING)), 0.0) + 0.5).floor().cast("int32"), 0
+        ),
         over=of.wh > LARGEST_READING,
         household="household",
         time_text="time_text",

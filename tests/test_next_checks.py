@@ -1,0 +1,87 @@
+"""What a series is refused for before anything is read: its folder, the ledger's calendar, files that are missing."""
+
+from __future__ import annotations
+
+import shutil
+from datetime import date
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests import lake
+
+from gridveil import publish_next
+from gridveil.errors import InputError, UsageError
+from gridveil.next_checks import check_calendar
+from gridveil.privacy.ledger.book import create_ledger
+from gridveil.privacy.ledger.population import Population
+from gridveil.publication import Published
+from gridveil.schedule import Schedule
+from gridveil.spec import make_spec
+
+
+@pytest.fixture
+def days(tmp_path: Path) -> dict[str, Any]:
+    lake.write_lake(tmp_path / "lake", date(2013, 1, 7), 3)
+    return lake.settings(tmp_path / "lake", tmp_path / "series", "2013-01-07", cadence="day", bound_window=40)
+
+
+@pytest.mark.parametrize("out", ["lake", ".", "lake/series", "lake/2013/series"])
+def test_a_series_and_private_tables_are_apart(days: dict[str, Any], tmp_path: Path, out: str) -> None:
+    with pytest.raises(UsageError, match=r"a series is published.*private"):
+        publish_next(**{**days, "out": tmp_path / out})
+    assert not list(tmp_path.rglob("catalogue.json"))
+    assert not list(tmp_path.rglob(".gridveil*"))
+
+
+def test_nor_is_the_households_table_in_it(days: dict[str, Any], tmp_path: Path) -> None:
+    (tmp_path / "series").mkdir()
+    kept = shutil.copy(tmp_path / "lake/households.parquet", tmp_path / "series")
+    with pytest.raises(UsageError, match=r"households.parquet, which is private, would be in it"):
+        publish_next(**{**days, "households": kept})
+
+
+@pytest.mark.parametrize(
+    ("cadence", "window", "zone", "fits"),
+    [
+        ("week", "week", "Europe/London", True),
+        ("day", "week", "Europe/London", True),
+        ("week", "week", "UTC", False),
+        ("month", "week", "Europe/London", False),
+    ],
+)
+def test_a_ledger_by_another_clock_is_refused_at_once(
+    days: dict[str, Any], tmp_path: Path, cadence: str, window: str, zone: str, *, fits: bool
+) -> None:
+    """In January the clocks of London and UTC agree; in April they do not."""
+    where = str(tmp_path / "ledger.db")
+    create_ledger(where).add_population(Population("town", Fraction(2), "household-window", window, zone))
+    start = "2013-01-01" if cadence == "month" else "2013-01-07"
+    settings = {**days, "cadence": cadence, "start": start, "ledger": where, "no_ledger": False}
+    if fits:
+        spec = make_spec(settings)
+        check_calendar(spec, Schedule.of(spec))
+        return
+    told = f"the ledger counts {window}s of {zone}, the series {cadence}s of Europe/London.*--timezone Europe/London"
+    with pytest.raises(UsageError, match=told):
+        publish_next(**settings)
+
+
+def test_a_last_interval_that_has_not_arrived_is_waited_for(days: dict[str, Any], tmp_path: Path) -> None:
+    settings = {**days, "readings": {**days["readings"], "timestamps": "end"}}
+    for _ in range(2):
+        assert isinstance(publish_next(**settings), Published)
+    with pytest.raises(InputError, match=r"last interval of the window is in .*2013/01/10/\*.parquet, which is not"):
+        publish_next(**settings)
+    (tmp_path / "lake/2013/01/10").mkdir()
+    shutil.copy(tmp_path / "lake/2013/01/09/part-0.parquet", tmp_path / "lake/2013/01/10")
+    assert isinstance(publish_next(**settings), Published)
+
+
+def test_a_release_that_was_moved_away_is_missed(days: dict[str, Any], tmp_path: Path) -> None:
+    for _ in range(2):
+        publish_next(**days)
+    (tmp_path / "series/2013-01-07").rename(tmp_path / "away")
+    with pytest.raises(InputError, match=r"2013-01-07: catalogue.json lists it, and it is missing"):
+        publish_next(**days)

@@ -5,6 +5,7 @@ import signal
 import stat
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
@@ -176,14 +177,15 @@ def slow(stage, done):
         print(stage, flush=True)
         time.sleep(float(sys.argv[3]))
 at = ReadingsTable(f"{sys.argv[1]}/part-*.parquet"), HouseholdsTable(f"{sys.argv[1]}/homes.parquet")
-found = told(*ingest(*at, GRID, WINDOW, EngineSettings(scratch=Path(sys.argv[2])), slow))
+where = EngineSettings(scratch=Path(sys.argv[2])) if sys.argv[2] else EngineSettings(memory=10**9)
+found = told(*ingest(*at, GRID, WINDOW, where, slow))
 print(json.dumps(found))
 """
 
 
-def child(tables_at: Path, scratch: Path, seconds: float) -> subprocess.Popen[str]:
+def child(tables_at: Path, scratch: Path | None, seconds: float) -> subprocess.Popen[str]:
     """Run an ingest in a process of its own that waits so long after each part."""
-    command = [sys.executable, "-c", CHILD, str(tables_at), str(scratch), str(seconds)]
+    command = [sys.executable, "-c", CHILD, str(tables_at), str(scratch or ""), str(seconds)]
     return subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=Path(__file__).parents[2])
 
 
@@ -221,6 +223,40 @@ def test_a_run_that_was_killed_goes_on(
     source, _ = ingest(*at, GRID, WINDOW, EngineSettings(scratch=scratch))
     source.forget()
     assert list(scratch.iterdir()) == []
+
+
+def test_what_a_run_without_scratch_left_when_it_was_killed_is_taken_away_by_the_next(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    monkeypatch.setenv("TMPDIR", str(temporary))
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    write(tmp_path / "tables", [ROWS[:9], ROWS[9:]])
+    victim = child(tmp_path / "tables", None, 100)
+    assert victim.stdout is not None
+    assert "1 of 2 parts" in victim.stdout.readline()
+    [left] = temporary.glob("gridveil-run-*")
+    assert stat.S_IMODE(left.stat().st_mode) == 0o700
+    assert list(left.glob("*.parquet"))
+    others = [temporary / name for name in ("gridveil-run-new", "gridveil-scratch", "gridveil-run-file")]
+    others[0].mkdir()  # as of a run that starts at this moment, and has no lock yet
+    (others[1] / "lock").mkdir(parents=True)
+    others[2].touch()
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "elsewhere" / "lock").touch()
+    (temporary / "gridveil-run-link").symlink_to(tmp_path / "elsewhere")
+    DuckDBEngine(EngineSettings()).close()
+    assert list(left.glob("*.parquet"))  # it is still running
+    victim.send_signal(signal.SIGKILL)
+    victim.wait()
+    victim.stdout.close()
+    engine = DuckDBEngine(EngineSettings())
+    assert not left.exists()
+    [ours] = set(temporary.iterdir()) - {*others, temporary / "gridveil-run-link"}
+    assert (tmp_path / "elsewhere" / "lock").exists()
+    engine.close()
+    assert not ours.exists()
 
 
 @pytest.mark.usefixtures("apart")

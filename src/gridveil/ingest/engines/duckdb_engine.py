@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import shutil
-import tempfile
 import weakref
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gridveil.ingest.engines.engine import Part
-from gridveil.ingest.engines.scratch import Scratch, sync
+from gridveil.ingest.engines.scratch import Scratch, Temporary, sync
 from gridveil.ingest.engines.settings import EngineSettings
 from gridveil.ingest.parquet_table import is_whole
 from gridveil.ingest.schema import HouseholdsTable, ReadingsTable
@@ -36,10 +36,10 @@ class DuckDBEngine:
         import ibis
 
         self._scratch = Scratch(settings.scratch) if settings.scratch else None
-        self._folder = self._scratch.aside() if self._scratch else Path(tempfile.mkdtemp(prefix="gridveil-"))
+        self._folder, end = self._private()
         self._files: dict[str, Path] = {}
         self.con = ibis.duckdb.connect()
-        self._end = weakref.finalize(self.con, _end, self._folder, self._scratch)
+        self._end = weakref.finalize(self.con, end)
         self.con.con.execute("SET temp_directory = ?", [str(self._folder / "spill")]).fetchall()
         self.con.raw_sql("SET TimeZone = 'UTC'")
         self.con.raw_sql("SET enable_progress_bar = false")
@@ -131,6 +131,14 @@ class DuckDBEngine:
         """Return text as it is: `open` has taken collations off, which only databases have."""
         return text
 
+    def _private(self) -> tuple[Path, Callable[[], None]]:
+        """Return a folder for what does not outlast the engine, and how it is taken away."""
+        if self._scratch is None:
+            temporary = Temporary()
+            return temporary.folder, temporary.close
+        folder = self._scratch.aside()
+        return folder, partial(_end, folder, self._scratch)
+
     def _query(self, table: ibis.Table) -> str:
         """Return the query, with the types that ibis says: sums come out wider, and a file has those as doubles."""
         whole = [name for name, kind in table.schema().items() if kind.is_int64()]
@@ -139,11 +147,10 @@ class DuckDBEngine:
         return f"SELECT * {replaced} FROM ({self.con.compile(table)})"  # noqa: S608  # names of ours
 
 
-def _end(folder: Path, scratch: Scratch | None) -> None:
+def _end(folder: Path, scratch: Scratch) -> None:
     """Take away what does not outlast the engine."""
     shutil.rmtree(folder, ignore_errors=True)
-    if scratch:
-        scratch.close()
+    scratch.close()
 
 
 def _quoted(path: Path) -> str:

@@ -1,6 +1,6 @@
-"""A private folder for what outlasts a process: results of parts, so that an interrupted run goes on where it was.
+"""Private folders. One for what outlasts a process: results of parts, so that an interrupted run goes on where it was.
 
-What is in it is as private as the readings. One run at a time uses it.
+What is in it is as private as the readings. One run at a time uses it. And one for what does not: `Temporary`.
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 
 from gridveil.errors import UsageError
@@ -16,6 +17,11 @@ OURS = "gridveil-scratch"
 """The folder in the operator's: nothing beside it is touched."""
 
 ASIDE = "aside-"
+
+TEMPORARY = "gridveil-run-"
+"""How folders for one run begin. They are in the system's folder for temporary files, unless another is given."""
+
+LOCK = "lock"
 
 
 class Scratch:
@@ -65,7 +71,7 @@ class Scratch:
     def _take(self) -> int | None:
         import fcntl
 
-        lock = os.open(self.folder / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        lock = os.open(self.folder / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
@@ -73,6 +79,47 @@ class Scratch:
             msg = f"{self.folder}: another run is using it; give each its own --scratch"
             raise UsageError(msg) from error
         return lock
+
+
+class Temporary:
+    """A folder for what does not outlast a run, locked until `close` or the end of the process, however it ends.
+
+    A run that is killed leaves its folder behind; the next run takes it away. Only folders of this user are touched, in
+    which there is a lock that nobody holds. A new one is never taken for one of those: its lock is held before it gets
+    its name.
+    """
+
+    def __init__(self, within: Path | None = None) -> None:
+        import fcntl
+
+        within = within or Path(tempfile.gettempdir())
+        for left in within.glob(f"{TEMPORARY}*"):
+            _take_away(left)
+        self.folder = Path(tempfile.mkdtemp(prefix=TEMPORARY, dir=within))
+        unnamed = self.folder / f"{LOCK}.new"
+        self._lock = os.open(unnamed, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        fcntl.flock(self._lock, fcntl.LOCK_EX)
+        unnamed.rename(self.folder / LOCK)
+
+    def close(self) -> None:
+        """Take the folder away."""
+        shutil.rmtree(self.folder, ignore_errors=True)
+        os.close(self._lock)
+
+
+def _take_away(left: Path) -> None:
+    """Take away a folder of a run that was killed; leave any other as it is."""
+    import fcntl
+
+    with suppress(OSError):  # another's, in use, without a lock, or taken away by another run at this moment
+        if left.is_symlink() or left.stat().st_uid != os.getuid():
+            return
+        lock = os.open(left / LOCK, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            shutil.rmtree(left, ignore_errors=True)
+        finally:
+            os.close(lock)
 
 
 def sync(path: Path) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-import tempfile
 import warnings
 import weakref
 from collections.abc import Iterator
@@ -14,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gridveil.errors import MissingExtraError, UsageError
+from gridveil.ingest.engines.scratch import Temporary
 from gridveil.ingest.engines.settings import EngineSettings
 
 if TYPE_CHECKING:
@@ -108,8 +108,9 @@ def _require_java() -> None:
 def _ours(settings: EngineSettings) -> dict[str, str]:
     """Return the settings of a Spark that this process starts."""
     # Spark's own folders under /tmp may be read by every user of the machine; what is in this one, by nobody else.
-    local = tempfile.mkdtemp(prefix="gridveil-spark-", dir=settings.scratch)
-    weakref.finalize(_ours, shutil.rmtree, local, ignore_errors=True)  # when Python ends
+    temporary = Temporary(settings.scratch)
+    weakref.finalize(_ours, temporary.close)  # when Python ends
+    local = str(temporary.folder)
     return {
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",

@@ -30,10 +30,13 @@ MAY_IMPORT = {
     "operator_record": {"errors", "cube", "folder", "ingest"},
     "plan": {"cube", "ingest", "mechanisms", "release", "spec"},
     "schedule": {"errors", "cube", "privacy", "spec"},
-    "learned_shape": {"cube", "estimate", "mechanisms", "release"},
+    "learned_shape": {"errors", "cube", "estimate", "mechanisms", "release"},
+    "series_lock": {"errors"},
+    "next_recovery": {"errors", "privacy", "release", "schedule", "spec"},
+    "next_checks": {"errors", "cube", "ingest", "privacy", "release", "schedule", "spec"},
     "next_release": {
         *("errors", "learned_shape", "mechanisms", "operator_record", "privacy", "publication", "release", "schedule"),
-        "spec",
+        *("next_checks", "next_recovery", "series_lock", "spec"),
     },
     "statement": {"cube", "estimate", "mechanisms", "plan", "privacy", "release", "spec"},
     "publication": {
@@ -64,7 +67,7 @@ MAY_IMPORT = {
     "serve": {"errors", "cube", "estimate", "release"},
     "cli": {
         *("errors", "audit", "serve", "report", "ingest", "mechanisms", "privacy", "publication", "release", "spec"),
-        *("evaluate", "draw", "folder", "debit", "next_release", "plan", "regular", "schedule"),
+        *("evaluate", "draw", "folder", "debit", "next_checks", "next_release", "plan", "regular", "schedule"),
     },
     # Attacks on the claim: they run the real path, and sources and noise of their own where that shows more.
     "audit": {

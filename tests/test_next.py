@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
+import importlib
 import multiprocessing
 import os
 import shutil
 import signal
+from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from fractions import Fraction
 from itertools import pairwise
@@ -18,16 +21,18 @@ from tests import lake
 
 from gridveil import next_release, publish_next
 from gridveil.errors import BudgetError, InputError, UsageError
-from gridveil.next_release import LOCK, Waiting, run_next, upcoming
+from gridveil.next_release import Waiting, run_next, upcoming
 from gridveil.privacy.ledger.book import create_ledger, open_ledger
-from gridveil.privacy.ledger.population import Population
+from gridveil.privacy.ledger.population import Population, Read
 from gridveil.publication import Published, run
-from gridveil.release.catalogue import CATALOGUE, read_catalogue
+from gridveil.release.catalogue import CATALOGUE, read_catalogue, write_catalogue
 from gridveil.release.files import LABEL, SUMS, VALUES, load_label
 from gridveil.release.open import open_release
 from gridveil.release.sums import digest
 from gridveil.release.verify import verify
+from gridveil.series_lock import LOCK, alone
 from gridveil.spec import make_spec
+from gridveil.testing import Tape
 
 FIRST, WEEK = date(2013, 3, 18), timedelta(weeks=1)
 NAMES = ["2013-03-18", "2013-03-25", "2013-04-01"]
@@ -178,7 +183,9 @@ def test_a_gap_is_filled_and_a_later_start_leaves_one(series: dict[str, Any]) ->
 
 
 def _killed_before(step: str, settings: dict[str, Any]) -> None:
-    setattr(next_release, step, lambda *_, **__: os.kill(os.getpid(), signal.SIGKILL))
+    module, _, name = step.rpartition(".")
+    where = importlib.import_module(module) if module else next_release
+    setattr(where, name, lambda *_, **__: os.kill(os.getpid(), signal.SIGKILL))
     run_next(make_spec(settings))
 
 
@@ -221,7 +228,7 @@ def test_what_is_no_whole_release_is_neither_listed_nor_replaced(series: dict[st
     values = series["out"] / NAMES[0] / VALUES
     values.write_bytes(values.read_bytes()[:-1])
     for _ in range(2):
-        with pytest.raises(InputError, match=r"no whole release of that window .* Move it away"):
+        with pytest.raises(InputError, match=r"no whole release of that window .* move it away"):
             published(series)
     assert not (series["out"] / CATALOGUE).exists()
     (series["out"] / NAMES[0]).rename(series["out"].parent / "away")
@@ -239,6 +246,100 @@ def test_a_release_of_another_window_or_without_a_debit_is_not_listed(series: di
     shutil.copytree(series["out"].parent / "kept", series["out"] / NAMES[0])
     with pytest.raises(InputError, match="no ledger kept count of it"):
         published(with_ledger(series))
+
+
+def forget(settings: dict[str, Any], count: int) -> None:
+    """Leave only some releases in the catalogue."""
+    catalogue = read_catalogue(settings["out"])
+    write_catalogue(settings["out"], catalogue.model_copy(update={"releases": catalogue.releases[:count]}))
+
+
+def forge(release: Path) -> None:
+    """Double all values, so that the release still fits itself."""
+    import h5py
+
+    with h5py.File(release / VALUES, "r+") as file:
+        sums = [name for name in file["gridveil"] if name.startswith("prefix")]
+        for data in (file["consumption"], *(file["gridveil"][name] for name in sums)):
+            data[...] = 2 * data[...]
+    names = [line.split()[1] for line in (release / SUMS).read_text().splitlines()]
+    digests = {name: hashlib.sha256((release / name).read_bytes()).hexdigest() for name in names}
+    (release / SUMS).write_text("".join(f"{known}  {name}\n" for name, known in digests.items()))
+
+
+def test_a_release_is_listed_only_if_its_files_are_those_that_the_ledger_recorded(series: dict[str, Any]) -> None:
+    settings = with_ledger(series)
+    for _ in range(2):
+        published(settings)
+    forget(settings, 1)
+    shutil.copytree(series["out"] / NAMES[1], series["out"].parent / "true")
+    forge(series["out"] / NAMES[1])
+    assert not [check for check in verify(series["out"] / NAMES[1]) if check.verdict == "FAULT"]  # by itself
+    for _ in range(2):
+        with pytest.raises(InputError, match=r"recorded other files .* Put back what was published"):
+            published(settings)
+    assert listed(settings) == NAMES[:1]
+    shutil.rmtree(series["out"] / NAMES[1])
+    shutil.copytree(series["out"].parent / "true", series["out"] / NAMES[1])
+    assert published(settings).path.name == NAMES[2]
+    assert listed(settings) == NAMES
+    assert entries(settings, "debit") == entries(settings, "release") == 3
+
+
+def test_a_release_of_another_ledger_is_not_listed(series: dict[str, Any]) -> None:
+    settings = with_ledger(series)
+    published(settings)
+    (series["out"] / CATALOGUE).unlink()
+    Path(settings["ledger"]).parent.joinpath("other").mkdir()
+    other = with_ledger({**series, "out": series["out"].parent / "other" / "series"})["ledger"]
+    with pytest.raises(InputError, match="give the ledger that it names"):
+        published({**settings, "ledger": other})
+    assert not (series["out"] / CATALOGUE).exists()
+    assert entries({"ledger": other}, "release") == 0
+
+
+def test_a_release_on_another_grid_is_not_listed(series: dict[str, Any]) -> None:
+    """Whether it was laid there, or the spec was changed after a run that was killed."""
+    published(series)
+    one = {key: value for key, value in series.items() if key != "cadence"}
+    run(make_spec({**one, "start": NAMES[1], "steps": 167, "grid": (2, 2), "out": series["out"] / NAMES[1]}))
+    with pytest.raises(InputError, match="another grid than the spec"):
+        published(series)
+    with pytest.raises(UsageError, match="give a new series another --out"):
+        published({**series, "grid": (2, 2)})
+    assert listed(series) == NAMES[:1]
+    assert open_release(series["out"]).window.steps == 168
+
+
+def test_nothing_private_comes_of_what_is_not(series: dict[str, Any]) -> None:
+    mosaic = {**series, "mechanism": "mosaic"}
+    assert not published(mosaic, noise=Tape.record(seed=1)).label.private
+    with pytest.raises(InputError, match=r"NOT PRIVATE .* would not be private either"):
+        published(mosaic)
+    (series["out"] / CATALOGUE).unlink()
+    with pytest.raises(InputError, match=r"it is NOT PRIVATE .* move it away"):
+        published(mosaic)
+    assert not (series["out"] / CATALOGUE).exists()
+
+
+def test_nothing_is_learned_from_what_the_catalogue_does_not_know(series: dict[str, Any]) -> None:
+    mosaic = {**series, "mechanism": "mosaic"}
+    for _ in range(2):
+        published(mosaic)
+    forge(series["out"] / NAMES[0])
+    with pytest.raises(InputError, match=f"{NAMES[0]}: its SHA256SUMS is not the one"):
+        published(mosaic)
+    assert listed(series) == NAMES[:2]
+
+
+def test_the_lock_is_its_owners_alone(series: dict[str, Any]) -> None:
+    """Who can open it can hold it, and nobody could publish."""
+    series["out"].mkdir()
+    (series["out"] / LOCK).touch(0o644)
+    for _ in range(2):
+        with alone(series["out"]):
+            assert (series["out"] / LOCK).stat().st_mode & 0o777 == 0o600
+        (series["out"] / LOCK).unlink()
 
 
 def _at_once(settings: dict[str, Any], gate: Any, told: Any) -> None:
@@ -270,7 +371,7 @@ def test_runs_at_once_publish_and_debit_a_window_once(series: dict[str, Any]) ->
 
 def test_who_holds_the_series_is_waited_for_and_who_is_killed_does_not(series: dict[str, Any]) -> None:
     spec = make_spec(series)
-    with next_release._alone(series["out"]), pytest.raises(UsageError, match="another run is publishing"):
+    with alone(series["out"]), pytest.raises(UsageError, match="another run is publishing"):
         run_next(spec)
     assert not (series["out"] / CATALOGUE).exists()
     kill_before("run", series)
@@ -307,9 +408,37 @@ def test_a_debit_without_a_release_stays_and_a_later_start_goes_on(series: dict[
         with pytest.raises(UsageError, match="could not be written"):
             published(settings)
     assert entries(settings, "debit") == 1
-    with pytest.raises(BudgetError):
-        published(settings)
+    with pytest.raises(BudgetError, match="remaining 0 of 3"):
+        published(settings, again=True)
     assert published({**settings, "start": NAMES[1]}).path.name == NAMES[1]
+
+
+def test_a_window_that_was_debited_without_a_release_is_tried_again_only_if_told(series: dict[str, Any]) -> None:
+    """A timer whose runs fail after the debit would spend the cap, day by day."""
+    settings = with_ledger(series, cap=9)
+    kill_before("gridveil.publication.write_release", settings)
+    [debit] = [entry for entry in open_ledger(settings["ledger"]).entries("town") if entry.kind == "debit"]
+    for _ in range(2):
+        with pytest.raises(BudgetError, match=rf"{NAMES[0]}: epsilon 3 .* \(entry {debit.hash[:12]} .* --again"):
+            published(settings)
+    assert entries(settings, "debit") == 1
+    assert published(settings, again=True).path.name == NAMES[0]
+    assert published(settings).path.name == NAMES[1]  # the old debit is of another window
+    assert entries(settings, "debit") == 3
+
+
+def test_debits_without_releases_are_those_of_the_same_reads(series: dict[str, Any]) -> None:
+    settings = with_ledger(series)
+    published(settings)
+    ledger, window = open_ledger(settings["ledger"]), load_label(series["out"] / NAMES[0] / LABEL).window.window()
+    here, before = Read.of("published", window), Read.of("published", replace(window, start=window.start - WEEK))
+    assert ledger.unreleased(None, [here]) == []
+    permit = ledger.permit("town", Fraction(3), [before], {})
+    permit.use()
+    assert ledger.unreleased(None, [here]) == []
+    assert ledger.unreleased(None, [before]) == ledger.unreleased("town", [before]) == [permit.entry]
+    with pytest.raises(UsageError, match="no population village"):
+        ledger.unreleased("village", [here])
 
 
 def test_mosaic_starts_from_what_earlier_releases_tell(series: dict[str, Any], tmp_path: Path) -> None:

@@ -11,10 +11,13 @@ from zoneinfo import ZoneInfo
 import numpy as np
 
 from gridveil.cube import Window
+from gridveil.errors import InputError
 from gridveil.estimate import Floats
 from gridveil.mechanisms.mosaic.public_shape import HOURS, KINDS, SATURDAY
+from gridveil.release import wording
 from gridveil.release.catalogue import Listed
 from gridveil.release.open import Release, open_release
+from gridveil.release.series import read_part
 
 BACK = timedelta(days=28)
 """How far back is looked: long enough to average noise out, short enough to follow the seasons."""
@@ -52,7 +55,7 @@ def learn_shape(series: Path, releases: Sequence[Listed], before: datetime, zone
     """
     earlier = [listed for listed in releases if listed.end <= before]
     latest = [listed for listed in earlier if listed.end > before - BACK] or earlier[-1:]
-    hourly = average_day([_totals(open_release(series / listed.path)) for listed in latest], zone)
+    hourly = average_day([_totals(_opened(series, listed)) for listed in latest], zone)
     return None if hourly is None else LearnedShape(hourly, tuple(listed.path for listed in latest))
 
 
@@ -78,6 +81,18 @@ def average_day(releases: Sequence[tuple[Window, Floats]], zone: str) -> tuple[f
     hourly = np.where(np.isnan(hourly), hourly[::-1], hourly)
     hourly = np.maximum(np.where(np.isnan(hourly), average, hourly) / average, LEAST)
     return None if hourly.std() < FLAT else tuple(np.round(hourly, 4).ravel().tolist())
+
+
+def _opened(series: Path, listed: Listed) -> Release:
+    """Open a release if it is the one that the catalogue lists, and private: else what is learned from it is not."""
+    part = read_part(series, listed)
+    if not part.label.private:
+        msg = (
+            f"{part.folder}: it is {wording.NOT_PRIVATE}, and a release that learned from it would not be private "
+            "either; give a new series another --out"
+        )
+        raise InputError(msg)
+    return open_release(part.folder)
 
 
 def _totals(release: Release) -> tuple[Window, Floats]:

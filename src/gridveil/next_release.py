@@ -6,37 +6,31 @@ earlier windows is read again but their releases.
 
 from __future__ import annotations
 
-import errno
-import fcntl
-import os
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from gridveil.errors import InputError, UsageError
+from gridveil.errors import BudgetError, UsageError
 from gridveil.learned_shape import learn_shape
 from gridveil.mechanisms.base import Progress, silent
 from gridveil.mechanisms.registry import make, train_steps
+from gridveil.next_checks import check_apart, check_calendar, check_last_interval, check_listed
+from gridveil.next_recovery import listing, next_turn, with_unlisted
 from gridveil.operator_record import check_record
 from gridveil.privacy.ledger.book import open_ledger
+from gridveil.privacy.ledger.entry import decimal
+from gridveil.privacy.ledger.population import Read
 from gridveil.privacy.noise import Noise
 from gridveil.publication import Published, check_out, check_scratch, run
-from gridveil.release.catalogue import Catalogue, Listed, is_series, read_catalogue, write_catalogue
-from gridveil.release.files import LABEL, SUMS, load_label
-from gridveil.release.label import GridFacts, WindowFacts
-from gridveil.release.sums import digest, read_sums
-from gridveil.release.verify import verify
+from gridveil.release.catalogue import Catalogue, is_series, read_catalogue, write_catalogue
+from gridveil.release.label import GridFacts
+from gridveil.release.series import read_part
 from gridveil.schedule import Schedule, Turn
+from gridveil.series_lock import alone
 from gridveil.spec import HOW_TO_CHOOSE, Spec, make_spec
-
-LOCK = ".gridveil-next.lock"
-"""A file in the series' folder that a run holds; the system lets go of it when the process ends, however it does."""
-
-NO_LOCKS = {errno.ENOLCK, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS}
 
 
 @dataclass(frozen=True)
@@ -52,18 +46,26 @@ class Waiting:
         return f"Nothing to publish yet: the next window, {self.turn.name}, is over at {self.over.isoformat()}."
 
 
-def publish_next(*, progress: Progress = silent, **settings: Any) -> Published | Waiting:  # noqa: ANN401  # see Spec
+def publish_next(
+    *,
+    again: bool = False,
+    progress: Progress = silent,
+    **settings: Any,  # noqa: ANN401  # see Spec
+) -> Published | Waiting:
     """Publish the next window of a series; settings are those of `publish`, with `cadence` and without `steps`.
 
     `out` is the folder of the series. Called several times in a row it publishes window after window, until it returns
     `Waiting` because the next one is not over.
+
+    again: try a window once more that was debited, and has no release because the run failed then.
     """
-    return run_next(make_spec(settings), progress=progress)
+    return run_next(make_spec(settings), again=again, progress=progress)
 
 
 def run_next(
     spec: Spec,
     *,
+    again: bool = False,
     progress: Progress = silent,
     noise: Noise | None = None,
     today: date | None = None,
@@ -75,18 +77,29 @@ def run_next(
     spec.need(*(name for name in HOW_TO_CHOOSE if name != "steps"))
     _refuse_training(spec)
     folder = Path(spec.out or "")
+    check_apart(spec, folder)
+    if noise is None:
+        spec.check_ledger()
     check_scratch(spec.scratch, folder)
     if record is not None:
         check_record(record, folder)
-    with _alone(folder):
-        catalogue = _with_unlisted(spec, schedule, folder, _catalogue(spec, schedule, folder))
-        turn = _next(schedule, catalogue)
+    if not folder.is_dir():
+        check_out(folder)
+    check_calendar(spec, schedule)
+    with alone(folder):
+        catalogue = _catalogue(spec, schedule, folder)
+        check_listed(folder, catalogue)
+        _check_alike(spec, folder, catalogue)
+        catalogue = with_unlisted(spec, schedule, folder, catalogue)
+        turn = next_turn(schedule, catalogue)
         if turn.window.end > (now or datetime.now(UTC)):
             return Waiting(turn, turn.window.end.astimezone(ZoneInfo(schedule.timezone)))
-        _check_alike(spec, folder, catalogue)
+        if not again:
+            _refuse_again(spec, turn)
+        check_last_interval(spec, turn.window)
         one = _learned(turn.of(spec, folder / turn.name), folder, catalogue)
         published = run(one, progress=progress, noise=noise, today=today, record=record)
-        write_catalogue(folder, _listing(catalogue, folder, turn))
+        write_catalogue(folder, listing(catalogue, folder, turn))
     return published
 
 
@@ -94,35 +107,8 @@ def upcoming(spec: Spec) -> Spec:
     """Return the spec of the next release of a series, over or not; nothing is written."""
     schedule = Schedule.of(spec)
     taken = read_catalogue(spec.out) if spec.out is not None and is_series(spec.out) else None
-    turn = next(schedule.turns()) if taken is None else _next(schedule, taken)
+    turn = next(schedule.turns()) if taken is None else next_turn(schedule, taken)
     return turn.of(spec, None if spec.out is None else spec.out / turn.name)
-
-
-@contextmanager
-def _alone(folder: Path) -> Iterator[None]:
-    """Hold the series, so that no other run publishes, and debits, the same window at the same time."""
-    if not folder.is_dir():
-        check_out(folder)
-    folder.mkdir(parents=True, exist_ok=True)
-    handle = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
-    try:
-        _hold(handle, folder)
-        yield
-    finally:
-        os.close(handle)
-
-
-def _hold(handle: int, folder: Path) -> None:
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError as error:
-        msg = f"{folder}: another run is publishing into this series; let it finish, then give the command again"
-        raise UsageError(msg) from error
-    except OSError as error:
-        if error.errno not in NO_LOCKS:
-            raise
-        msg = f"{folder}: this disk knows no locks, so that two runs at once could not be told apart; use a local one"
-        raise UsageError(msg) from error
 
 
 def _catalogue(spec: Spec, schedule: Schedule, folder: Path) -> Catalogue:
@@ -140,62 +126,32 @@ def _catalogue(spec: Spec, schedule: Schedule, folder: Path) -> Catalogue:
     return found.model_copy(update={"title": spec.title})
 
 
-def _next(schedule: Schedule, catalogue: Catalogue) -> Turn:
-    """Return the first window without a release, which must not overlap one that is there."""
-    turn = schedule.next({listed.start for listed in catalogue.releases})
-    for listed in catalogue.releases:
-        if listed.start < turn.window.end and turn.window.start < listed.end:
-            msg = f"the window {turn.name} overlaps the release {listed.path} of this series, and is not published"
-            raise InputError(msg)
-    return turn
-
-
-def _with_unlisted(spec: Spec, schedule: Schedule, folder: Path, catalogue: Catalogue) -> Catalogue:
-    """List releases that are there but not listed: whoever wrote them was stopped in between."""
-    while os.path.lexists(folder / (turn := _next(schedule, catalogue)).name):
-        _check_whole(spec, folder / turn.name, turn)
-        catalogue = _listing(catalogue, folder, turn)
-        write_catalogue(folder, catalogue)
-    return catalogue
-
-
-def _check_whole(spec: Spec, release: Path, turn: Turn) -> None:
-    """Refuse what is no release of this window, and finish the ledger's record of one that is."""
-    faults = [f"{check.what}: {check.told}" for check in verify(release) if check.verdict == "FAULT"]
-    label = None if faults else load_label(release / LABEL)
-    if label is not None and label.window != WindowFacts.of(turn.window):
-        faults = [f"it is of {label.window.steps} steps from {label.window.start.isoformat()}"]
-    if label is not None and spec.ledger is not None and label.ledger_entry is None:
-        faults = ["no ledger kept count of it"]
-    if faults or label is None:
-        msg = (
-            f"{release}: it is there, but is no whole release of that window ({faults[0]}). Nothing was published. "
-            "Move it away to have the window published, and debited, anew"
-        )
-        raise InputError(msg)
-    if spec.ledger is not None and label.ledger_entry is not None:
-        with suppress(UsageError):  # recorded already
-            open_ledger(spec.ledger).record_release(label.ledger_entry.hash, read_sums(release / SUMS))
-
-
-def _listing(catalogue: Catalogue, folder: Path, turn: Turn) -> Catalogue:
-    """Return the catalogue with one more release."""
-    here, sums = turn.window, digest(folder / turn.name / SUMS)
-    listed = Listed(path=turn.name, start=here.start, end=here.end, sha256=sums)
-    releases = sorted((*catalogue.releases, listed), key=lambda one: one.start)
-    return catalogue.model_copy(update={"releases": tuple(releases)})
-
-
 def _check_alike(spec: Spec, folder: Path, catalogue: Catalogue) -> None:
     """Refuse a release on another grid, or of other steps, than those before: they could not be read as one."""
     for listed in catalogue.releases[-1:]:
-        label = load_label(folder / listed.path / LABEL)
+        label = read_part(folder, listed).label
         if label.grid != GridFacts.of(spec.to_grid()) or label.window.step_seconds != spec.step:
             msg = (
                 f"{folder / listed.path}: the latest release of this series has another grid or other steps than the "
                 "spec, and the two could not be read as one; give a new series another --out"
             )
             raise UsageError(msg)
+
+
+def _refuse_again(spec: Spec, turn: Turn) -> None:
+    """Refuse a window that was debited and has no release: a timer would debit it every day until the cap."""
+    if spec.ledger is None:
+        return
+    debits = open_ledger(spec.ledger).unreleased(spec.population, [Read.of("published", turn.window)])
+    if debits:
+        last = debits[-1]
+        msg = (
+            f"window {turn.name}: epsilon {decimal(Fraction(last.body['epsilon']))} was debited for it on {last.at} "
+            f"(entry {last.hash[:12]} of population '{last.population}'), and there is no release of it: a run failed "
+            "after its debit, which stays spent. Nothing was published or debited now. Find out why it failed, then "
+            "give --again (in Python: again=True) to debit the window once more; or set start to the window after it"
+        )
+        raise BudgetError(msg)
 
 
 def _refuse_training(spec: Spec) -> None:

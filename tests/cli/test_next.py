@@ -69,8 +69,14 @@ def test_every_run_publishes_the_next_window_and_says_which(say: Say, folder: Pa
         assert f"Published series/{name}\n" in out
         assert out.splitlines()[-2].endswith("gridveil query series")
         assert f"{lake.HOUSEHOLDS} households" in err
-    code, out, err = say("check spec.toml")
+        assert "The next window, 2013-" in out
+    code, out, err = say("check spec.toml --strict")  # the day before has a file too, whose rows are outside
     assert code == 0, err
+    assert "The next window of the series: 2013-04-01 00:00 to 2013-04-02 00:00 (Europe/London)." in out
+    assert "outside the steps read" in out
+    assert "not over" not in out
+    code, out, err = say("check spec.toml --timestamps end")
+    assert "WARNING: the last interval of the window is in lake/2013/04/02/*.parquet, which is not there yet" in out
     code, out, err = say("publish spec.toml --next --operator-record series/record.json")
     assert code == 2
     assert "the record is for the operator only" in err
@@ -85,6 +91,7 @@ def test_a_window_that_is_not_over_is_no_error(say: Say, folder: Path) -> None:
     code, out, err = say("publish later.toml --next")
     assert code == 0, err
     assert out.startswith("Nothing to publish yet: the next window, ")
+    assert "It is not over: `publish --next` waits until " in say("check later.toml")[1]
     assert not (folder / "later" / "catalogue.json").exists()
 
 
@@ -101,6 +108,13 @@ def test_a_series_without_next_and_next_without_a_series_say_what_to_do(say: Say
     code, _, err = say("publish spec.toml --next --steps 24")
     assert code == 2
     assert "leave steps out" in err
+
+
+def test_again_is_for_a_series(say: Say) -> None:
+    code, _, err = say("publish spec.toml --again")
+    assert code == 2
+    assert "give it with --next" in err
+    assert say("publish spec.toml --next --again")[0] == 0
 
 
 def test_plan_rehearses_the_first_window(say: Say, monkeypatch: pytest.MonkeyPatch) -> None:

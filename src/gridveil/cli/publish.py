@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from gridveil.cli import options as o
+from gridveil.errors import UsageError
 
 NO_LEDGER = (
     "WARNING: no ledger. Nobody adds up what releases about these households cost together, and the label says so."
 )
-NOT_OF_A_SPEC = {"source", "parameters", "operator_record", "next_window"}
+NOT_OF_A_SPEC = {"source", "parameters", "operator_record", "next_window", "again"}
 NOT_THE_SPECS = "WARNING: the ledger that the spec states is not debited, because of --no-ledger."
 
 
@@ -47,12 +48,14 @@ def run(
     scratch: o.Scratch = None,
     out: o.Out = None,
     next_window: o.Next = False,
+    again: o.Again = False,
     operator_record: o.OperatorRecord = None,
 ) -> None:
     """Publish a release from a spec, or from the same as flags (flags override the spec).
 
     With --next the spec is of a series (docs/regular-publication.md): the next window that is over is published, into a
-    folder of its own in --out. If none is over, that is said, and is no error.
+    folder of its own in --out. If none is over, that is said, and is no error. A window that was debited by a run that
+    failed then is refused, until it is tried with --again.
 
     Epsilon is debited to the ledger before anything is measured, and stays spent whatever happens then.
     Standard output says only what is public. What was dropped goes to standard error, for the operator.
@@ -65,6 +68,9 @@ def run(
     from gridveil.publication import run as publish
     from gridveil.release.label import bounds_in_words, warnings
 
+    if again and not next_window:
+        msg = "--again is for a window of a series: give it with --next"
+        raise UsageError(msg)
     spec = o.spec_from(source, parameters, flags)
     if spec.no_ledger:
         spec.check_ledger()
@@ -72,7 +78,11 @@ def run(
         if o.spec_from(source, parameters, {**flags, "no_ledger": False}).ledger is not None:
             show.operator.print(NOT_THE_SPECS, style="bold red")
     with show.bars() as tell:
-        published = (run_next if next_window else publish)(spec, progress=tell, record=operator_record)
+        published = (
+            run_next(spec, again=again, progress=tell, record=operator_record)
+            if next_window
+            else publish(spec, progress=tell, record=operator_record)
+        )
     if isinstance(published, Waiting):
         show.out.print(str(published))
         return

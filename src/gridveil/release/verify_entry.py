@@ -71,6 +71,26 @@ def check_entry(path: Path, label: Label) -> str:
 
 def check_ledger(ledger: Book, label: Label, digests: Mapping[str, str]) -> str:
     """Return what was found in a ledger, or raise with what is wrong there or not there at all."""
+    debit, recorded = _recorded(ledger, label)
+    if recorded is None:
+        msg = (
+            "it has the debit, but no record of these files: they are not what was published, or publishing was "
+            "interrupted right after they were written"
+        )
+        raise ValueError(msg)
+    if recorded != dict(digests):
+        msg = "it recorded other files under this entry: these are not what was published"
+        raise ValueError(msg)
+    return f"entry {debit.number} of population '{debit.population}' debits this release, and recorded these very files"
+
+
+def recorded_files(ledger: Book, label: Label) -> dict[str, str] | None:
+    """Return the digests that a ledger recorded under a label's debit, if it did; raise as `check_ledger` does."""
+    return _recorded(ledger, label)[1]
+
+
+def _recorded(ledger: Book, label: Label) -> tuple[Entry, dict[str, str] | None]:
+    """Return a label's debit and the files recorded under it, once label and chain say the same."""
     stated = label.ledger_entry
     if stated is None:
         msg = f"{LABEL} names no entry of a ledger: nothing was debited for this release"
@@ -89,18 +109,7 @@ def check_ledger(ledger: Book, label: Label, digests: Mapping[str, str]) -> str:
         raise LedgerFaultError(msg, NOT_DEBITED)
     _check_standing(entries[: debit.number + 1], label)
     recorded = [entry for entry in entries if entry.kind == "release" and entry.body["debit"] == debit.hash]
-    if not recorded:
-        msg = (
-            "it has the debit, but no record of these files: they are not what was published, or publishing was "
-            "interrupted right after they were written"
-        )
-        raise ValueError(msg)
-    if recorded[0].body["files"] != dict(digests):
-        msg = "it recorded other files under this entry: these are not what was published"
-        raise ValueError(msg)
-    return (
-        f"entry {debit.number} of population '{stated.population}' debits this release, and recorded these very files"
-    )
+    return debit, recorded[0].body["files"] if recorded else None
 
 
 def _check_standing(entries: list[Entry], label: Label) -> None:

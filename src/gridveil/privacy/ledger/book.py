@@ -110,6 +110,15 @@ class Ledger:
 
         return self._store.append(name, release)
 
+    def unreleased(self, population: str | None, reads: Sequence[Read]) -> list[Entry]:
+        """Return the debits for just these reads that have no release, in order; population: as for `permit`."""
+        chains = self._store.chains()
+        entries = self._known(chains, self._only(chains) if population is None else population)
+        released = {entry.body["debit"] for entry in entries if entry.kind == "release"}
+        wanted = [read.body() for read in reads]
+        debits = [entry for entry in entries if entry.kind == "debit" and entry.hash not in released]
+        return [entry for entry in debits if entry.body["reads"] == wanted]
+
     def verify(self) -> list[str]:
         """Return everything that is wrong, in plain words; nothing if the ledger is sound (see `Chain.faults`)."""
         faults = self._store.faults()

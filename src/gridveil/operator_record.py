@@ -14,7 +14,8 @@ from gridveil.errors import UsageError
 from gridveil.folder import new_file
 from gridveil.ingest.report import Report
 from gridveil.ingest.schema import HouseholdsTable, ReadingsTable
-from gridveil.ingest.tables import files_of, reading
+from gridveil.ingest.tables import files_of
+from gridveil.ingest.unreadable import reading
 
 WARNING = (
     "For the operator only: exact digests and counts of private data tell for certain who is in it. "

@@ -20,7 +20,8 @@ from gridveil.ingest.engines.settings import EngineSettings
 from gridveil.ingest.ingest import ingest
 from gridveil.ingest.report import Report
 from gridveil.ingest.schema import HouseholdsTable, ReadingsTable
-from gridveil.ingest.tables import reading, require_columns
+from gridveil.ingest.tables import require_columns
+from gridveil.ingest.unreadable import reading
 from gridveil.spec import Spec
 
 AS_GIVEN = "as-given"

@@ -5,13 +5,8 @@ from __future__ import annotations
 import glob
 import json
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
-
-import duckdb
-import pyarrow as pa
 
 from gridveil.cube import Window
 from gridveil.errors import InputError
@@ -21,6 +16,7 @@ from gridveil.ingest.engines.engine import Part
 from gridveil.ingest.parquet_table import open_parquet, types_of
 from gridveil.ingest.partitions import files_of_window, has_fields
 from gridveil.ingest.schema import HouseholdsTable, ReadingsTable, kind_of
+from gridveil.ingest.unreadable import reading
 
 if TYPE_CHECKING:
     import ibis
@@ -29,25 +25,6 @@ if TYPE_CHECKING:
 PART_BYTES = 4 * 2**20
 """Files smaller than this are read together: each part takes some time by itself."""
 
-TELL_NO_ROWS = (duckdb.IOException, duckdb.CatalogException, duckdb.BinderException, duckdb.PermissionException)
-"""Complaints about files and names. Others may quote a row, and an error is seen by more than the operator."""
-
-
-@contextmanager
-def reading(path: str) -> Iterator[None]:
-    """Turn complaints of the engine or the system about an unreadable file into ours."""
-    try:
-        yield
-    except (duckdb.Error, pa.ArrowException, OSError) as error:
-        tells_rows = isinstance(error, duckdb.Error) and not isinstance(error, TELL_NO_ROWS)
-        reason = f"{type(error).__name__}; its words may hold rows" if tells_rows else str(error).partition("\n")[0]
-        msg = f"{path}: cannot be read ({reason}). Check that it is complete, of its type, and that you may read it."
-        raise InputError(msg) from error
-    except RuntimeError as error:
-        if "interrupted" in str(error).lower():  # what the engine makes of Ctrl-C
-            raise KeyboardInterrupt from error
-        raise
-
 
 def open_parts(
     con: Backend, role: str, at: ReadingsTable | HouseholdsTable, window: Window | None = None
@@ -55,6 +32,7 @@ def open_parts(
     """Return the publisher's table in parts, without reading its rows. `role` is what the engine calls it."""
     with reading(at.path):
         files = files_of(at, window)
+    with reading(at.path, lambda: files):
         kinds = {kind_of(file) for file in files}
         groups = [(f"{role}_{index}", group) for index, group in enumerate(_grouped(files))]
         if kinds == {"parquet"}:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from datetime import datetime
 from functools import partial
@@ -16,7 +16,8 @@ from gridveil.ingest.engines.scratch import Scratch, Temporary, sync
 from gridveil.ingest.engines.settings import EngineSettings
 from gridveil.ingest.parquet_table import is_whole
 from gridveil.ingest.schema import HouseholdsTable, ReadingsTable
-from gridveil.ingest.tables import open_parts, reading
+from gridveil.ingest.tables import files_of, open_parts
+from gridveil.ingest.unreadable import reading
 
 if TYPE_CHECKING:
     import ibis
@@ -37,7 +38,9 @@ class DuckDBEngine:
 
         self._scratch = Scratch(settings.scratch) if settings.scratch else None
         self._folder, end = self._private()
+        self._at = settings.scratch
         self._files: dict[str, Path] = {}
+        self._opened: dict[str, tuple[ReadingsTable | HouseholdsTable, Window | None]] = {}
         self.con = ibis.duckdb.connect()
         self._end = weakref.finalize(self.con, end)
         self.con.con.execute("SET temp_directory = ?", [str(self._folder / "spill")]).fetchall()
@@ -49,6 +52,7 @@ class DuckDBEngine:
 
     def open(self, role: str, at: ReadingsTable | HouseholdsTable, window: Window | None = None) -> list[Part]:
         """Return the publisher's table: a few small files are one part, a large one is one by itself."""
+        self._opened[at.path] = at, window
         return open_parts(self.con, role, at, window)
 
     def keep(self, name: str, table: ibis.Table, key: str | None = None) -> ibis.Table:
@@ -86,7 +90,7 @@ class DuckDBEngine:
 
     def complaints(self, path: str) -> AbstractContextManager[None]:
         """Turn what the engine says of unreadable tables into ours."""
-        return reading(path)
+        return reading(path, lambda: self._files_of(path), self._at)
 
     def close(self) -> None:
         """Let go of the engine, and of what did not fit into memory."""
@@ -138,6 +142,10 @@ class DuckDBEngine:
             return temporary.folder, temporary.close
         folder = self._scratch.aside()
         return folder, partial(_end, folder, self._scratch)
+
+    def _files_of(self, path: str) -> list[str]:
+        """Return the files of a table that was opened."""
+        return files_of(*self._opened[path]) if path in self._opened else []
 
     def _query(self, table: ibis.Table) -> str:
         """Return the query, with the types that ibis says: sums come out wider, and a file has those as doubles."""

@@ -174,6 +174,19 @@ def test_engine_spark_says_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> N
         spark_session._start(EngineSettings("spark", master="sc://cluster"))
 
 
+@pytest.mark.parametrize("master", ["lokal[2]", "local[2", "spark:host:7077", "yarn-client", "k8s://"])
+def test_engine_spark_a_master_that_it_does_not_know_is_told_before_java_starts(master: str) -> None:
+    with pytest.raises(UsageError, match=r"^master .*: not one that Spark knows; give local\[2\], spark://"):
+        spark_session._start(EngineSettings("spark", master=master))
+
+
+@pytest.mark.parametrize(
+    "master", ["local", "local[*]", "local[2,3]", "spark://a:7077,b:7077", "yarn", "k8s://https://h"]
+)
+def test_engine_spark_masters_that_it_knows(master: str) -> None:
+    assert spark_session.KNOWN_MASTERS.fullmatch(master)
+
+
 def test_engine_spark_another_master_is_not_unheard() -> None:
     spark.settings()
     with pytest.raises(UsageError, match=r"already works with local\[2\]; leave it out"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import sys
 import warnings
@@ -23,6 +24,8 @@ NO_JAVA = (
     "the engine spark needs Java 17 or later, and none could be started; install it with: "
     "sudo apt-get install openjdk-17-jre-headless (or set JAVA_HOME to one that is there)"
 )
+ENDED = "Java ended at once: it must be 17 or later, and able to use the memory that was stated; see JAVA_HOME."
+KNOWN_MASTERS = re.compile(r"yarn|local(-cluster)?(\[.+\])?|(spark|k8s)://.+")
 LOGGING = Path(__file__).with_name("log4j2.properties")
 MEBIBYTE = 2**20
 
@@ -80,6 +83,13 @@ def _start(settings: EngineSettings) -> SparkSession:
     if (settings.master or "").startswith("sc://"):
         msg = f"master {settings.master}: Spark Connect is not served; submit gridveil to the cluster (docs/engines.md)"
         raise UsageError(msg)
+    if settings.master is not None and not KNOWN_MASTERS.fullmatch(settings.master):
+        # Before Java is started, which would write to the terminal where it stopped.
+        msg = (
+            f"master {settings.master}: not one that Spark knows; give local[2], spark://HOST:7077, yarn or "
+            "k8s://https://HOST:PORT"
+        )
+        raise UsageError(msg)
     submitted = "PYSPARK_GATEWAY_PORT" in os.environ
     builder = SparkSession.builder.appName("gridveil")
     if settings.master is not None:
@@ -94,7 +104,7 @@ def _start(settings: EngineSettings) -> SparkSession:
     except (PySparkException, Py4JError, OSError) as error:
         reason = getattr(error, "getCondition", lambda: None)() or type(error).__name__
         where = settings.master or "the master that it is set up with"
-        told = NO_JAVA if reason == "JAVA_GATEWAY_EXITED" else "Check the master's address, and that it answers."
+        told = ENDED if reason == "JAVA_GATEWAY_EXITED" else "Check the master's address, and that it answers."
         msg = f"Spark did not start with {where} ({reason}). {told}"
         raise UsageError(msg) from None
 

@@ -6,6 +6,7 @@ import stat
 import subprocess
 import sys
 import tempfile
+import traceback
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
@@ -25,7 +26,7 @@ from hypothesis import strategies as st
 from gridveil import publication, publish
 from gridveil.cli.main import main
 from gridveil.cube import Grid, Window
-from gridveil.errors import UsageError
+from gridveil.errors import GridveilError, InputError, UsageError
 from gridveil.ingest import tables
 from gridveil.ingest.engines.duckdb_engine import DuckDBEngine
 from gridveil.ingest.engines.engine import answers
@@ -355,6 +356,37 @@ def test_memory_is_limited_and_the_rest_goes_to_disk(tmp_path: Path) -> None:
     assert any(tmp_path.rglob("aside-*/spill/*"))
     engine.close()
     assert list(tmp_path.iterdir()) == []
+
+
+def test_too_little_memory_is_told_at_any_time(tmp_path: Path) -> None:
+    """While tables are read, and when the kernel asks."""
+    at = write(tmp_path, [ROWS])
+    with pytest.raises(GridveilError, match=r"homes[.]parquet: the engine needs more memory for it; give a larger --m"):
+        ingest(*at, GRID, WINDOW, EngineSettings(memory=10**6))
+    source, _ = ingest(*at, GRID, WINDOW)
+    assert isinstance(source.engine, DuckDBEngine)
+    source.engine.con.raw_sql("CREATE VIEW many AS SELECT i AS number, 0 AS step, 1 AS wh FROM range(1_000_000) r(i)")
+    source.engine.con.raw_sql("SET memory_limit = '2MB'")
+    large = replace(source, table=source.engine.con.table("many"))
+    for ask in (
+        lambda: large.bounded_cube(WINDOW, BOUND),
+        lambda: large.count_totals(WINDOW, BOUND.step, np.array([0, 1000])),
+    ):
+        with pytest.raises(GridveilError, match="the engine needs more memory for it"):
+            ask()
+    source.close()
+
+
+def test_no_words_of_the_engine_reach_anybody_when_the_kernel_asks(tmp_path: Path) -> None:
+    source, _ = ingest(*write(tmp_path, [ROWS]), GRID, WINDOW)
+    broken = replace(source, table=source.table.mutate(wh=ibis.literal("secret").cast("int64")))
+    with pytest.raises(InputError, match="its words may hold rows") as cube:
+        broken.bounded_cube(WINDOW, BOUND)
+    with pytest.raises(InputError, match="its words may hold rows") as counts:
+        broken.count_totals(WINDOW, BOUND.step, np.array([0, 1000]))
+    for found in (cube, counts):
+        assert "secret" not in "".join(traceback.format_exception(found.value))
+    source.close()
 
 
 @pytest.mark.usefixtures("apart")

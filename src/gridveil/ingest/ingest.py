@@ -100,7 +100,8 @@ def _ingest(
     progress(STAGE, 1.0)
     total = sum(part.readings + sum(part.faults.values()) for part in parts)
     counted = sum(part.readings for part in parts) - dropped
-    source = IngestedSource(engine, grid, window, table.select("number", "step", "wh"), where.located)
+    sums = table.select("number", "step", "wh")
+    source = IngestedSource(engine, grid, window, sums, where.located, readings_table.path)
     return source, Report(found["households"], total, counted, (*faults, *of_readings))
 
 

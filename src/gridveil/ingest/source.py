@@ -23,7 +23,8 @@ Ints = NDArray[np.int64]
 class IngestedSource:
     """Contributions as a table: `number` of the household, `step`, `wh`. Implements `privacy.source.Source`.
 
-    `located` has the `cell` of every number. What was computed once is kept in the engine until `close`.
+    `located` has the `cell` of every number. `path` is what is said to be unreadable if the engine fails: its own words
+    may quote rows. What was computed once is kept in the engine until `close`.
     """
 
     engine: Engine
@@ -31,6 +32,7 @@ class IngestedSource:
     window: Window
     table: ibis.Table
     located: ibis.Table
+    path: str
     _totals: dict[tuple[Window, int], ibis.Table] = field(default_factory=dict, compare=False, repr=False)
 
     def bounded_cube(self, window: Window, bound: Bound, rows: slice | None = None) -> Ints:
@@ -41,18 +43,19 @@ class IngestedSource:
         quotient `a / b` is at least `1 / b` below the next whole number, more than rounding can add.
         """
         first, last, _ = (rows or slice(None)).indices(self.grid.nx)
-        totals = self._total(window, bound.step)
-        inside = totals.filter(totals.cell >= first * self.grid.ny, totals.cell < last * self.grid.ny)
-        capped = self._capped(window, bound.step)
-        if rows is not None:
-            capped = self._near(capped, inside)
-        of = capped.join(inside, "number")
-        wh = (of.total > bound.window).ifelse((of.wh * bound.window) // of.total, of.wh)
-        sums = of.group_by("cell", "step").agg(wh=wh.sum().cast("int64"))
         cube = np.zeros(((last - first) * self.grid.ny, window.steps), dtype=np.int64)
-        for batch in self.engine.batches(sums):
-            cell, step, total = (batch[name].to_numpy() for name in ("cell", "step", "wh"))
-            cube[cell - first * self.grid.ny, step - self._first(window)] = total
+        with self.engine.complaints(self.path):
+            totals = self._total(window, bound.step)
+            inside = totals.filter(totals.cell >= first * self.grid.ny, totals.cell < last * self.grid.ny)
+            capped = self._capped(window, bound.step)
+            if rows is not None:
+                capped = self._near(capped, inside)
+            of = capped.join(inside, "number")
+            wh = (of.total > bound.window).ifelse((of.wh * bound.window) // of.total, of.wh)
+            sums = of.group_by("cell", "step").agg(wh=wh.sum().cast("int64"))
+            for batch in self.engine.batches(sums):
+                cell, step, total = (batch[name].to_numpy() for name in ("cell", "step", "wh"))
+                cube[cell - first * self.grid.ny, step - self._first(window)] = total
         return cube.reshape(last - first, self.grid.ny, window.steps)
 
     def count_totals(self, window: Window, step_bound: int, edges: Ints) -> Ints:
@@ -61,9 +64,10 @@ class IngestedSource:
         Those without a reading in the window are in none: a household whose readings of just this window are taken away
         leaves one bin and enters no other, which a ledger of windows relies on.
         """
-        totals = self._total(window, step_bound)
-        reached = {f"edge_{index}": (totals.total >= edge).sum() for index, edge in enumerate(edges.tolist())}
-        [counts] = answers(self.engine, totals.agg(**reached))
+        with self.engine.complaints(self.path):
+            totals = self._total(window, step_bound)
+            reached = {f"edge_{index}": (totals.total >= edge).sum() for index, edge in enumerate(edges.tolist())}
+            [counts] = answers(self.engine, totals.agg(**reached))
         at_least = np.array([counts[name] or 0 for name in reached], dtype=np.int64)
         return -np.diff(at_least, append=0)
 

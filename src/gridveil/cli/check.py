@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from gridveil.cli import options as o
 from gridveil.errors import InputError
+
+if TYPE_CHECKING:
+    from gridveil.ingest.report import Fault, Report
+    from gridveil.plan import Plan
+    from gridveil.spec import Spec
 
 
 def run(
@@ -51,8 +56,11 @@ def run(
     from gridveil.spec import NO_CRS
 
     spec = o.spec_from(source, parameters, flags)
-    plan = Plan.of(spec if spec.cadence is None else upcoming(spec))
-    with show.bars() as tell:
+    series = spec.cadence is not None
+    plan = Plan.of(upcoming(spec) if series else spec)
+    if series:
+        _tell_window(plan)
+    with show.bars(spec.scratch) as tell:
         ingested, report = plan.ingest(tell)
         ingested.close()
     show.report(report, show.out)
@@ -61,6 +69,33 @@ def run(
     if not report.counted:
         msg = "no reading counts: there is nothing to publish"
         raise InputError(msg)
-    if strict and report.faults:
+    if strict and _to_report(report, plan.spec):
         msg = "--strict: there is something to report"
         raise InputError(msg)
+
+
+def _tell_window(plan: Plan) -> None:
+    """Say which window of a series is looked at, and what it still waits for."""
+    from datetime import UTC, datetime
+
+    from gridveil.cli import show
+    from gridveil.ingest.clock import timezone
+    from gridveil.next_checks import missing_interval
+
+    zone = plan.spec.tables()[0].timezone
+    start, end = (f"{at.astimezone(timezone(zone)):%Y-%m-%d %H:%M}" for at in (plan.window.start, plan.window.end))
+    show.out.print(f"The next window of the series: {start} to {end} ({zone}).")
+    if plan.window.end > datetime.now(UTC):
+        show.out.print(f"It is not over: `publish --next` waits until {end}.")
+    missing = missing_interval(plan.spec, plan.window)
+    if missing is not None:
+        show.out.print(f"WARNING: {missing}. `publish --next` waits for it.")
+
+
+def _to_report(report: Report, spec: Spec) -> list[Fault]:
+    """Return what is worth failing for: files of days beside the window have rows outside of it, as they should."""
+    from gridveil.ingest.partitions import has_fields
+    from gridveil.ingest.rules import OUTSIDE_STEPS
+
+    by_days = spec.readings is not None and has_fields(spec.readings.path)
+    return [fault for fault in report.faults if not (by_days and fault.what == OUTSIDE_STEPS)]

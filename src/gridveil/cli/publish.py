@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import TYPE_CHECKING
+
 from gridveil.cli import options as o
 from gridveil.errors import UsageError
+
+if TYPE_CHECKING:
+    from gridveil.spec import Spec
 
 NO_LEDGER = (
     "WARNING: no ledger. Nobody adds up what releases about these households cost together, and the label says so."
@@ -77,7 +83,7 @@ def run(
         show.operator.print(NO_LEDGER, style="bold red")
         if o.spec_from(source, parameters, {**flags, "no_ledger": False}).ledger is not None:
             show.operator.print(NOT_THE_SPECS, style="bold red")
-    with show.bars() as tell:
+    with show.bars(spec.scratch) as tell:
         published = (
             run_next(spec, again=again, progress=tell, record=operator_record)
             if next_window
@@ -97,6 +103,8 @@ def run(
         f"Epsilon {privacy.epsilon:g} is spent now, and publishing the same households again adds to it: "
         "try grids with plan, not with publish."
     )
+    if next_window:
+        show.out.print(_due(spec))
     place = published.path.parent if next_window else published.path
     show.out.print(f"Next: {show.command('serve', place, '--open')}")
     show.out.print(f"      {show.command('query', place)}")
@@ -105,3 +113,20 @@ def run(
         show.operator.print(warning, style="bold red")
     show.operator.print("\nFor the operator only (exact counts of private data):")
     show.report(published.report, show.operator)
+
+
+def _due(spec: Spec) -> str:
+    """Return when the next window of a series can be published."""
+    from datetime import UTC, datetime
+
+    from gridveil.ingest.clock import timezone
+    from gridveil.next_release import upcoming
+
+    try:
+        one = upcoming(spec)
+    except UsageError as error:  # this release is there, and whole
+        return f"There is no next window: {error}."
+    name, end = (one.out or Path()).name, one.to_window().end
+    if end <= datetime.now(UTC):
+        return f"The next window, {name}, is over already: give the command again."
+    return f"The next window, {name}, is over at {end.astimezone(timezone(one.tables()[0].timezone)).isoformat()}."

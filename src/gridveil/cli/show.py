@@ -7,6 +7,7 @@ import shutil
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rich.console import Console
@@ -14,6 +15,7 @@ from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedCo
 from rich.table import Table
 from rich.text import Text
 
+from gridveil.ingest.engines.scratch import OURS
 from gridveil.ingest.report import NOTHING_COUNTED
 
 if TYPE_CHECKING:
@@ -26,8 +28,11 @@ operator = Console(stderr=True, highlight=False, markup=False)
 
 
 @contextmanager
-def bars() -> Iterator[Tell]:
-    """Show a bar for every stage that is reported, as it comes up; what a stage says in brackets goes behind it."""
+def bars(scratch: Path | None = None) -> Iterator[Tell]:
+    """Show a bar for every stage that is reported, as it comes up; what a stage says in brackets goes behind it.
+
+    After a failure they are taken away: the error says more. What an interrupted run leaves in `scratch` is told.
+    """
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
@@ -48,7 +53,15 @@ def bars() -> Iterator[Tell]:
             if done:
                 progress.update(stages[stage], total=1.0, completed=done, details=details.rstrip(")"))
 
-        yield tell
+        try:
+            yield tell
+        except BaseException as error:
+            progress.live.transient = True
+            for task in stages.values():
+                progress.update(task, visible=False)
+            if isinstance(error, KeyboardInterrupt) and scratch is not None and any((scratch / OURS).glob("*.parquet")):
+                operator.print(f"What was read is kept in {scratch / OURS}: the same command goes on from there.")
+            raise
 
 
 def report(seen: Report, console: Console) -> None:

@@ -10,6 +10,7 @@ import traceback
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import psycopg
 import pytest
 from tests.ingest.conftest import WINDOW
@@ -280,3 +281,15 @@ def test_engine_postgres_says_that_the_server_went_away(empty: str) -> None:
 def _opened(engine: PostgresEngine) -> None:
     with engine.complaints("readings"):
         engine.open("readings", ReadingsTable("readings"))
+
+
+def test_a_connection_that_is_lost_while_the_kernel_asks_is_told(empty: str) -> None:
+    with psycopg.connect(empty, autocommit=True) as connection:
+        connection.execute(f"{HOMES} {READINGS}".encode())
+        source, _ = ingest(ReadingsTable("readings"), HouseholdsTable("households"), SQUARE, WINDOW, settings(empty))
+        assert isinstance(source.engine, PostgresEngine)
+        connection.execute("SELECT pg_terminate_backend(%s)", (source.engine._session.connection.info.backend_pid,))
+    with pytest.raises(InputError, match=r"^readings: cannot be read"):
+        source.bounded_cube(WINDOW, Bound(10**6, 10**9))
+    with pytest.raises(InputError, match=r"^readings: cannot be read"):
+        source.count_totals(WINDOW, 10**6, np.array([0, 1000]))

@@ -10,14 +10,19 @@ from gridveil.errors import InputError
 STAGE = "read the tables"
 
 
+def end(error: BaseException, scratch: Path | None = None) -> None:
+    with show.bars(scratch) as tell:
+        tell(STAGE, 0.0)
+        tell(STAGE, 0.5)
+        raise error
+
+
 def test_bars_stay_after_success_and_go_after_a_failure(capsys: pytest.CaptureFixture[str]) -> None:
     with show.bars() as tell:
         tell(STAGE, 1.0)
     assert STAGE in capsys.readouterr().err
-    with pytest.raises(InputError), show.bars() as tell:
-        tell(STAGE, 0.0)
-        tell(STAGE, 0.5)
-        raise InputError
+    with pytest.raises(InputError):
+        end(InputError())
     assert not capsys.readouterr().err.strip()
 
 
@@ -25,10 +30,9 @@ def test_bars_stay_after_success_and_go_after_a_failure(capsys: pytest.CaptureFi
 def test_an_interruption_says_what_can_be_gone_on_from(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, *, kept: bool
 ) -> None:
-    with pytest.raises(KeyboardInterrupt), show.bars(tmp_path) as tell:
-        tell(STAGE, 0.5)
-        if kept:
-            (tmp_path / "gridveil-scratch").mkdir()
-            (tmp_path / "gridveil-scratch" / "run-part.parquet").touch()
-        raise KeyboardInterrupt
+    if kept:
+        (tmp_path / "gridveil-scratch").mkdir()
+        (tmp_path / "gridveil-scratch" / "run-part.parquet").touch()
+    with pytest.raises(KeyboardInterrupt):
+        end(KeyboardInterrupt(), tmp_path)
     assert ("the same command goes on from there" in " ".join(capsys.readouterr().err.split())) == kept

@@ -331,6 +331,19 @@ def test_a_household_is_one_though_its_number_changed_meanwhile(
 
 
 @pytest.mark.usefixtures("apart")
+def test_going_on_is_told_and_is_no_measure_of_speed(tmp_path: Path) -> None:
+    at, scratch = write(tmp_path / "tables", [ROWS[:9], ROWS[9:]]), EngineSettings(scratch=tmp_path / "scratch")
+    ingest(*at, GRID, WINDOW, scratch)[0].close()
+    kept(tmp_path / "scratch")[0].unlink()
+    told: list[str] = []
+    ingest(*at, GRID, WINDOW, scratch, lambda stage, _: told.append(stage))[0].close()
+    assert [stage for stage in told if "2 of 2 parts, going on: 1 were read before, " in stage]
+    told.clear()
+    ingest(*at, GRID, WINDOW, scratch, lambda stage, _: told.append(stage))[0].close()
+    assert "read the tables (2 of 2 parts, going on: 2 were read before)" in told
+    assert not [stage for stage in told if "readings/s" in stage]
+
+
 def test_a_damaged_result_is_computed_again(expected: tuple[Any, ...], tmp_path: Path) -> None:
     at, scratch = write(tmp_path / "tables", [ROWS[:9], ROWS[9:]]), tmp_path / "scratch"
     ingest(*at, GRID, WINDOW, EngineSettings(scratch=scratch))[0].close()

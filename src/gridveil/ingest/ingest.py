@@ -87,8 +87,9 @@ def _ingest(
             sums = contributions(judged(rows, where.numbers, window), window)
             if not is_held(grid.cells * window.steps):  # so that a slab's households are in few places
                 sums = sums.order_by("number")
+            before = key is not None and engine.has(key)
             parts.append(Summed.of(engine, rows, engine.keep(f"part_{len(parts)}", sums, key)))
-            tell(parts, len(opened))
+            tell(parts, len(opened), before=before)
         table = together(engine, parts)
         doubt = engine.keep("doubtful", table.filter(doubtful(engine, table)).select("number", "step"))
         [doubts] = answers(engine, doubt.agg(rows=doubt.count()))
@@ -109,12 +110,20 @@ class _Rate:
     """Tells the operator how fast parts are read: rounded, as counts of readings are private."""
 
     def __init__(self, progress: Progress) -> None:
-        self.progress, self.start = progress, time.monotonic()
+        self.progress, self.last = progress, time.monotonic()
+        self.before, self.readings, self.seconds = 0, 0, 1e-3
 
-    def __call__(self, parts: list[Summed], of: int) -> None:
-        readings = sum(part.readings for part in parts)
-        rate = readings / max(time.monotonic() - self.start, 1e-3) / 1e6
-        told = f" ({len(parts)} of {of} parts, {rate:.2g} M readings/s)" if of > 1 else ""
+    def __call__(self, parts: list[Summed], of: int, *, before: bool) -> None:
+        """Tell of the last of `parts`; what an interrupted run had read `before` says nothing of the speed."""
+        now = time.monotonic()
+        if before:
+            self.before += 1
+        else:
+            self.readings, self.seconds = self.readings + parts[-1].readings, self.seconds + now - self.last
+        self.last = now
+        earlier = f", going on: {self.before} were read before" if self.before else ""
+        rate = f", {self.readings / self.seconds / 1e6:.2g} M readings/s" if self.readings else ""
+        told = f" ({len(parts)} of {of} parts{earlier}{rate})" if of > 1 else ""
         self.progress(f"{STAGE}{told}", len(parts) / (of + 1))  # what is doubtful comes after them
 
 

@@ -73,6 +73,10 @@ class DuckDBEngine:
         self._files[name] = file
         return self.con.read_parquet(str(file), table_name=name)
 
+    def has(self, key: str) -> bool:
+        """Whether the scratch folder has the result of an interrupted run."""
+        return self._scratch is not None and is_whole(self._scratch.file(key))
+
     def union(self, name: str, tables: list[ibis.Table]) -> ibis.Table:
         """Return the rows of tables that were kept, as one."""
         names = [table.get_name() for table in tables]

@@ -50,6 +50,9 @@ class Engine(Protocol):
         key: `RUN-PART`. What is kept with it may outlast this process, and is not computed again by the same run.
         """
 
+    def has(self, key: str) -> bool:
+        """Whether what is to be kept with that key is there already, from a run that was interrupted."""
+
     def union(self, name: str, tables: list[ibis.Table]) -> ibis.Table:
         """Return the rows of tables that were kept, as one."""
 

@@ -68,6 +68,14 @@ def test_a_ledger_by_another_clock_is_refused_at_once(
         publish_next(**settings)
 
 
+def test_a_ledger_that_is_not_there_is_made_with_the_flags_of_the_series(days: dict[str, Any], tmp_path: Path) -> None:
+    flags = r"--unit household-window --window day --timezone Europe/London"
+    with pytest.raises(InputError, match=f"ledger init .*town.db --population NAME --cap EPSILON {flags}"):
+        publish_next(**{**days, "ledger": tmp_path / "town.db", "no_ledger": False})
+    with pytest.raises(UsageError, match=f"--cap 4 {flags}"):
+        publish_next(**{**days, "no_ledger": False})
+
+
 def test_a_last_interval_that_has_not_arrived_is_waited_for(days: dict[str, Any], tmp_path: Path) -> None:
     settings = {**days, "readings": {**days["readings"], "timestamps": "end"}}
     for _ in range(2):

@@ -96,3 +96,12 @@ def test_the_next_window_is_the_first_that_is_not_taken() -> None:
     assert weeks.next({two.window.start}) == one
     long_before = datetime(2001, 1, 1, tzinfo=UTC)
     assert weeks.next({long_before, long_before + timedelta(weeks=1)}) == one
+
+
+def test_it_tells_which_steps_fit_into_all_windows() -> None:
+    weeks = schedule(cadence="week", start="2012-12-31")
+    taken = [
+        timedelta(minutes=minutes) for minutes in (15, 30, 60, 120, 360) if weeks.takes(timedelta(minutes=minutes))
+    ]
+    assert taken == [timedelta(minutes=minutes) for minutes in (15, 30, 60)]
+    assert schedule("UTC", cadence="week", start="2012-12-31").takes(timedelta(days=1))

@@ -14,6 +14,7 @@ from gridveil.cube import Window
 from gridveil.errors import InputError, UsageError
 from gridveil.ingest.partitions import find_files, has_fields, partitions
 from gridveil.privacy.ledger.book import Ledger, open_ledger
+from gridveil.privacy.ledger.place import is_address
 from gridveil.privacy.ledger.population import Population, Read
 from gridveil.release.catalogue import CATALOGUE, Catalogue
 from gridveil.schedule import AHEAD, Schedule
@@ -52,6 +53,12 @@ def check_listed(folder: Path, catalogue: Catalogue) -> None:
 
 def check_calendar(spec: Spec, schedule: Schedule) -> None:
     """Refuse a ledger whose windows those of the series cross, in any window of a year: later would be too late."""
+    if spec.ledger is not None and not is_address(spec.ledger) and not os.path.lexists(spec.ledger):
+        msg = (
+            f"{spec.ledger}: there is no ledger; make one: gridveil ledger init {spec.ledger} --population NAME --cap "
+            f"EPSILON{spec.ledger_flags()} (docs/regular-publication.md, The ledger)"
+        )
+        raise InputError(msg)
     population = None if spec.ledger is None else _population(open_ledger(spec.ledger), spec.population)
     if population is None or population.window is None:
         return

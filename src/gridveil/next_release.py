@@ -6,7 +6,7 @@ earlier windows is read again but their releases.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 from fractions import Fraction
 from pathlib import Path
@@ -40,10 +40,13 @@ class Waiting:
     turn: Turn
     over: datetime
     """When it is, by the series' own clock."""
+    adopted: tuple[str, ...] = ()
+    """What is to be said of releases that an earlier run wrote and could not list."""
 
     def __str__(self) -> str:
-        """Return it as a sentence."""
-        return f"Nothing to publish yet: the next window, {self.turn.name}, is over at {self.over.isoformat()}."
+        """Return it as sentences."""
+        waits = f"Nothing to publish yet: the next window, {self.turn.name}, is over at {self.over.isoformat()}."
+        return "\n".join([*self.adopted, waits])
 
 
 def publish_next(
@@ -90,17 +93,37 @@ def run_next(
         catalogue = _catalogue(spec, schedule, folder)
         check_listed(folder, catalogue)
         _check_alike(spec, folder, catalogue)
-        catalogue = with_unlisted(spec, schedule, folder, catalogue)
+        before, catalogue = catalogue, with_unlisted(spec, schedule, folder, catalogue)
+        adopted = _adopted(folder, before, catalogue)
         turn = next_turn(schedule, catalogue)
         if turn.window.end > (now or datetime.now(UTC)):
-            return Waiting(turn, turn.window.end.astimezone(ZoneInfo(schedule.timezone)))
+            return Waiting(turn, turn.window.end.astimezone(ZoneInfo(schedule.timezone)), adopted)
         if not again:
             _refuse_again(spec, turn)
         check_last_interval(spec, turn.window)
         one = _learned(turn.of(spec, folder / turn.name), folder, catalogue)
-        published = run(one, progress=progress, noise=noise, today=today, record=record)
+        try:
+            published = run(one, progress=progress, noise=noise, today=today, record=record)
+        except BudgetError as error:
+            if not again:
+                raise
+            msg = (
+                f"{error}. To go on without this window, set start to the window after it: the series then has a gap, "
+                "which readers are told of"
+            )
+            raise BudgetError(msg) from error
         write_catalogue(folder, listing(catalogue, folder, turn))
-    return published
+    return replace(published, warnings=(*adopted, *published.warnings))
+
+
+def _adopted(folder: Path, before: Catalogue, after: Catalogue) -> tuple[str, ...]:
+    """Say which releases were listed only now."""
+    return tuple(
+        f"{folder / listed.path}: an earlier run wrote this release and was stopped before it listed it; it is whole, "
+        "and is listed now."
+        for listed in after.releases
+        if listed not in before.releases
+    )
 
 
 def upcoming(spec: Spec) -> Spec:

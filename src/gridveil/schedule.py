@@ -81,6 +81,10 @@ class Schedule:
         msg = f"the calendar ends with the year {LAST_YEAR}, and the series with it"
         raise UsageError(msg)
 
+    def takes(self, step: timedelta) -> bool:
+        """Whether another step would fit into all windows."""
+        return not any((here.end - here.start) % step for here in self._ahead(self.start))
+
     def _around(self, instant: datetime) -> LedgerWindow:
         return window_at(instant, self.cadence, self.timezone)
 
@@ -104,9 +108,7 @@ class Schedule:
 
     def _check_steps(self, first: datetime) -> None:
         """Refuse steps that do not fit into the windows from `first` on, for a year: clocks change twice in it."""
-        at = first
-        while at <= first + AHEAD and at.year <= LAST_YEAR:
-            here = self._around(at)
+        for here in self._ahead(first):
             long = here.end - here.start
             if long % self.step:
                 msg = (
@@ -115,4 +117,11 @@ class Schedule:
                     "steps; give a step that fits all of them, of an hour or less (--step 1h)"
                 )
                 raise UsageError(msg)
+
+    def _ahead(self, first: datetime) -> Iterator[LedgerWindow]:
+        """Return the windows of a year from `first` on."""
+        at = first
+        while at <= first + AHEAD and at.year <= LAST_YEAR:
+            here = self._around(at)
+            yield here
             at = here.end

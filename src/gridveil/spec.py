@@ -250,7 +250,14 @@ class Spec(BaseModel):
             msg = f"population {self.population!r}: populations are a ledger's; give --ledger, too (in a spec: ledger)"
             raise UsageError(msg)
         if self.ledger is None and not self.no_ledger:
-            raise UsageError(NO_LEDGER_STATED)
+            raise UsageError(NO_LEDGER_STATED.replace("--cap 4", f"--cap 4{self.ledger_flags()}"))
+
+    def ledger_flags(self) -> str:
+        """Return what `ledger init` wants to be told of a series, so that each of its windows is one of the ledger."""
+        if self.cadence is None:
+            return ""
+        zone = self.readings.timezone if self.readings else "UTC"
+        return f" --unit household-window --window {self.cadence} --timezone {zone}"
 
     def to_bound(self) -> Bound:
         """Return the public bound of the published window, in whole Wh, rounded down.

@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 import gridveil
 from gridveil.cli.main import app
-from gridveil.errors import InputError
+from gridveil.errors import InputError, UsageError
 from gridveil.release.catalogue import read_catalogue, write_catalogue
 
 DAYS = ("2013-03-30", "2013-03-31", "2013-04-01")
@@ -73,6 +73,17 @@ def test_queries_add_up_over_releases(series: Path) -> None:
     assert gridveil.open("series").query().value == pytest.approx(whole["value"])
 
 
+def test_a_series_is_shown_in_a_line_and_one_without_its_catalogue_is_refused(series: Path) -> None:
+    assert repr(gridveil.open("series")) == (
+        "<Release 'Electricity consumption': 3 releases, 71 steps of 1:00:00 from 2013-03-30 00:00 UTC, 4 x 4 cells, "
+        "epsilon 9>"
+    )
+    assert "3 releases" not in repr(gridveil.open(series / DAYS[0]))
+    (series / "catalogue.json").unlink()
+    with pytest.raises(InputError, match=r"releases in it but no catalogue.json"):
+        gridveil.open("series")
+
+
 def test_exports_and_reports(series: Path) -> None:
     assert "Wrote" in say("export", "series", "--to", "csv", "--out", "series.csv")
     rows = (series.parent / "series.csv").read_text().splitlines()
@@ -118,6 +129,10 @@ def test_verify_finds_what_does_not_fit(series: Path) -> None:
 
 def test_gaps_are_told_and_never_filled(series: Path) -> None:
     with_gap(series)
+    with pytest.warns(UserWarning, match="This series has gaps"):
+        opened = gridveil.open("series")
+    with pytest.raises(UsageError, match=r"outside the window.*nothing was published from 2013-03-31 00:00"):
+        opened.query(time=("2013-03-30T12", "2013-04-01T12"))
     done = CliRunner().invoke(app, ["query", "series", "--time", "2013-03-30"], catch_exceptions=False)
     assert "This series has gaps" in done.stderr
     assert "kWh" in done.stdout

@@ -107,6 +107,10 @@ def test_the_finest_useful_grid_and_its_finest_useful_step_are_suggested() -> No
     words = said(outlook)
     assert "Suggested: --grid 2x2 (one cell is good to 9.0 % over 1 h, 6.0 % over a day); or, for smaller" in words
     assert "cells, --grid 4x4 --step 6h --steps 8 (one cell is good to 19 % over 6 h, 12 % over a day)." in words
+    outlook.takes = lambda step: step <= HOUR
+    assert outlook.suggested == [(outlook.sizes[2], HOUR)]
+    outlook.takes = lambda step: step != 24 * HOUR
+    assert "--grid 4x4 --step 6h (one cell is good" in said(outlook)
     either = "useful with about 8,000 households or with epsilon 17 (weaker privacy)."
     assert f"One of your 8 x 8 cells over a day would be {either}" in words
 

@@ -82,7 +82,8 @@ def init(
         show.out.print(sentence)
     same = "URL" if "://" in ledger else ledger  # it may hold a password
     line = show.command("publish", "SPEC.toml", "--ledger", same, "--population", population)
-    show.out.print(f"Publish with: {line}")
+    series = " (a series, whose spec has a cadence: with --next)" if unit is Unit.household_window else ""
+    show.out.print(f"Publish with: {line}{series}")
 
 
 @app.command("show")

@@ -62,12 +62,14 @@ def run(
 
         kind = check_format(figure)
     spec = o.spec_from(source, parameters, flags)
+    takes = None
     if spec.cadence is not None:
-        spec = next(Schedule.of(spec).turns()).of(spec, spec.out)
+        schedule = Schedule.of(spec)
+        spec, takes = next(schedule.turns()).of(spec, spec.out), schedule.takes
     if spec.epsilon is not None:
         allowed_budget(spec)
     with show.bars() as tell:
-        outlook = look_ahead(spec, expect, progress=tell)
+        outlook = look_ahead(spec, expect, takes=takes, progress=tell)
     console = Console(highlight=False)
     console.width = console.width if console.is_terminal else WIDE
     show.out.print(plan_words.heading(outlook))

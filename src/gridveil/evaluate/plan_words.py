@@ -108,7 +108,8 @@ def _flags(outlook: Outlook, cells: tuple[int, int], step: timedelta) -> str:
     grid, window = outlook.plan.grid, outlook.plan.window
     flags = [] if cells == (grid.nx, grid.ny) else [f"--grid {cells[0]}x{cells[1]}"]
     if step != window.step:
-        flags.append(f"--step {_flag(step)} --steps {window.steps * window.step // step}")
+        steps = "" if outlook.takes is not None else f" --steps {window.steps * window.step // step}"
+        flags.append(f"--step {_flag(step)}{steps}")
     return " ".join(flags) or "your own grid and step"
 
 

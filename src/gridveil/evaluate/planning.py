@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import timedelta
 
@@ -50,6 +51,7 @@ class Outlook:
     sizes: the plan's grid and others at the plan's epsilon, finest first.
     more: percent of error of one cell of the plan's grid over the basis, with so many households.
     proofs: rehearsals of what is suggested, as suggested: of one cell over that step, and over the basis.
+    takes: of a series, whether a step fits into all its windows; how many there are follows from the calendar.
     """
 
     plan: Plan
@@ -63,6 +65,7 @@ class Outlook:
     more: dict[int, float] = field(default_factory=dict)
     repeats: int = 0
     proofs: dict[tuple[Cells, timedelta], Size] = field(default_factory=dict)
+    takes: Callable[[timedelta], bool] | None = None
 
     @property
     def skipped(self) -> list[float]:
@@ -95,6 +98,8 @@ class Outlook:
             if found and size is found[0][0]:
                 break
             fitting = [step for step in size.tallies if step <= self.basis and whole % step == timedelta(0)]
+            if self.takes is not None:
+                fitting = [step for step in fitting if self.takes(step)]
             useful = [step for step in fitting if self._useful(size, step)]
             if useful:
                 return [*found, (size, useful[0])]
@@ -117,7 +122,14 @@ class Outlook:
         return crossing(dict(zip(known, falling(list(known.values())), strict=True)), USEFUL)
 
 
-def look_ahead(spec: Spec, households: int, *, seconds: float = SECONDS, progress: Progress = silent) -> Outlook:
+def look_ahead(
+    spec: Spec,
+    households: int,
+    *,
+    takes: Callable[[timedelta], bool] | None = None,
+    seconds: float = SECONDS,
+    progress: Progress = silent,
+) -> Outlook:
     """Rehearse a publication for about so many seconds: at each epsilon, on other grids, with more households.
 
     Nothing of the publisher's data is touched. The plan at its own epsilon is always rehearsed, and what is suggested;
@@ -127,7 +139,7 @@ def look_ahead(spec: Spec, households: int, *, seconds: float = SECONDS, progres
     epsilon = DEFAULT_EPSILON if spec.epsilon is None else float(spec.epsilon)
     rehearsed = min(households, most_households(plan))
     asked = questions(plan.grid, plan.window)
-    outlook = Outlook(plan, epsilon, households, rehearsed, basis_of(plan.window), asked)
+    outlook = Outlook(plan, epsilon, households, rehearsed, basis_of(plan.window), asked, takes=takes)
     _Rehearsals(outlook, seconds, progress).run()
     return outlook
 

@@ -36,10 +36,11 @@ a household's step is itself cut off at this number (see `parts.contributions`).
 FAULTY = -1
 """The number of rows that do not count."""
 
+OUTSIDE_STEPS = "outside the steps read"
 READING_FAULTS = (
     "household missing, or line unreadable",
     "timestamp missing or unreadable",
-    "outside the steps read",
+    OUTSIDE_STEPS,
     "energy missing, unreadable or not finite",
     "energy negative",
     "household not in the table of households",

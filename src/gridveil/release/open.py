@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,10 +12,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from gridveil.cube import Grid, Window
-from gridveil.errors import UsageError
+from gridveil.errors import InputError, UsageError
 from gridveil.estimate import Floats
 from gridveil.release.area import Area, Range
-from gridveil.release.catalogue import is_series
+from gridveil.release.catalogue import CATALOGUE, is_series
 from gridveil.release.error_bars.error_model import ErrorBars, Parts
 from gridveil.release.error_bars.joined_errors import JoinedErrors
 from gridveil.release.error_bars.posterior import Draws
@@ -74,6 +75,16 @@ class Release:
         self._errors: ErrorBars = content.errors
         self.path = content.path  # of the values
 
+    def __repr__(self) -> str:
+        """Return what it is, in a line."""
+        label, window = self.label, self.window
+        several = "" if label.releases == 1 else f"{label.releases} releases, "
+        return (
+            f"<Release {label.title!r}: {several}{window.steps} steps of {window.step} from "
+            f"{window.start:%Y-%m-%d %H:%M} UTC, {self.grid.nx} x {self.grid.ny} cells, "
+            f"epsilon {label.privacy.epsilon:g}{'' if label.private else ', not private'}>"
+        )
+
     @property
     def about_the_truth(self) -> bool:
         """Whether error bars are about the consumption itself, or only about the noise: see docs/release-format.md."""
@@ -110,7 +121,7 @@ class Release:
         `time` is a range of steps, or two instants at which steps begin or end (datetimes or ISO texts; UTC unless
         they say otherwise). `area`, instead of `x` and `y`, is a GeoJSON polygon (see `Area.polygon`) or any `Area`.
         """
-        steps = step_range(time, self.window)
+        steps = self._steps(time)
         if area is None:
             across, up = index_range("x", x, self.grid.nx), index_range("y", y, self.grid.ny)
             return _first(self.answers_of([[*across, *up, *steps]]))
@@ -176,6 +187,15 @@ class Release:
         """
         table = self._checked(ranges)
         return self._errors.cost_of(table) if isinstance(self._errors, Parts | JoinedErrors) else np.zeros(len(table))
+
+    def _steps(self, time: Range | tuple[Instant, Instant] | None) -> tuple[int, int]:
+        try:
+            return step_range(time, self.window)
+        except UsageError as error:
+            if self.label.note is None:
+                raise
+            msg = f"{error}. {self.label.note}"
+            raise UsageError(msg) from error
 
     def _checked(self, ranges: ArrayLike) -> NDArray[np.int64]:
         table = np.asarray(ranges)
@@ -250,6 +270,14 @@ def open_release(path: Path | str) -> Release:
     return longest(open_runs(path))
 
 
+def open_for_python(path: Path | str) -> Release:
+    """Open a release or a series as `open_release` does, and warn if it is not all of the series."""
+    opened = open_release(path)
+    if opened.label.note is not None:
+        warnings.warn(f"{opened.label.note} gridveil.release.open.open_runs opens every run.", stacklevel=2)
+    return opened
+
+
 def longest(runs: list[Release]) -> Release:
     """Return the run with most steps; of equal ones the latest."""
     return max(reversed(runs), key=lambda release: release.window.steps)
@@ -260,5 +288,11 @@ def open_runs(path: Path | str) -> list[Release]:
     folder = Path(path)
     if is_series(folder):
         return [Release(label, content) for label, content in read_runs(folder)]
+    if not (folder / LABEL).exists() and next(folder.glob(f"*/{LABEL}"), None) is not None:
+        msg = (
+            f"{folder}: there are releases in it but no {CATALOGUE}, which makes a series of them: get a fresh copy of "
+            "the series, or open a release by its own folder"
+        )
+        raise InputError(msg)
     label = load_label(folder / LABEL)
     return [Release(label, read_content(folder / VALUES, label))]

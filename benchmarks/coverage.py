@@ -64,9 +64,7 @@ class Cover:
         # What intervals are about: readings capped at the public step bound, and nothing else.
         truth = placed.truth(trial.bound.step)
         model = Draws.of(estimate.errors, truth.shape[::-1], window.step / timedelta(hours=1))
-        true_sums, value_sums = (
-            prefix_sums(cube, axes=(0, 1, 2)) for cube in (truth, estimate.dense() / WH_PER_KWH)
-        )
+        true_sums, value_sums = (prefix_sums(cube, axes=(0, 1, 2)) for cube in (truth, estimate.dense() / WH_PER_KWH))
         records = []
         for name in WORKLOADS:
             ranges = draw_workload(name, truth.shape, trial.repeat, QUERIES)

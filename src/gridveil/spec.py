@@ -296,9 +296,7 @@ class Spec(BaseModel):
 
 def _named(table: TableT, role: str) -> TableT:
     if table.table is None and (kind_of(table.path) is not None or "/" in table.path):
-        msg = (
-            f"{role}: {table.path}: path is for files, and engine postgres has none; write table = ..."
-        )
+        msg = f"{role}: {table.path}: path is for files, and engine postgres has none; write table = ..."
         raise UsageError(msg)
     name = table.table or table.path
     return replace(table, path=name, table=name)

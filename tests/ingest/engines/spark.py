@@ -11,10 +11,10 @@ from tests.ingest.engines import java
 
 from gridveil.ingest.engines.settings import EngineSettings
 from gridveil.ingest.engines.spark_engine import SparkEngine
-from gridveil.ingest.engines.spark_session import LOGGING, quiet_about_pandas
+from gridveil.ingest.engines.spark_session import COMPILED, LOGGING, quiet_about_pandas
 
-SHORT_LIVED = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
-"""Java does not try to make fast what runs for seconds."""
+SHORT_LIVED = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:MetaspaceSize=512m -Xms1g"
+"""Java does not try to make fast what runs for seconds, nor to clear up what it has room for."""
 
 
 @functools.cache
@@ -28,7 +28,7 @@ def settings() -> EngineSettings:
 
         start = SparkSession.builder.master("local[2]").config("spark.driver.memory", "1g")
         start = start.config("spark.ui.enabled", "false").config("spark.log.level", "OFF")
-        start = start.config("spark.ui.showConsoleProgress", "false")
+        start = start.config("spark.ui.showConsoleProgress", "false").config(map=COMPILED)
         start = start.config("spark.sql.session.timeZone", "Asia/Kathmandu")  # not ours, and not to be changed
         start.config(
             "spark.driver.extraJavaOptions", f"{SHORT_LIVED} -Dlog4j2.configurationFile={LOGGING.as_uri()}"

@@ -44,6 +44,8 @@ FAST = {
     "spark.sql.autoBroadcastJoinThreshold": str(64 * MEBIBYTE),
     "spark.sql.adaptive.maxShuffledHashJoinLocalMapThreshold": str(64 * MEBIBYTE),
 }
+COMPILED = {"spark.sql.codegen.cache.maxEntries": "1000"}
+"""One ingest needs more pieces of code than the 100 that Spark keeps; the others were compiled again and again."""
 
 
 def session(settings: EngineSettings) -> SparkSession:
@@ -127,6 +129,7 @@ def _ours(settings: EngineSettings) -> dict[str, str]:
         "spark.log.level": "OFF",
         "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={LOGGING.as_uri()}",
         "spark.driver.maxResultSize": "0",  # sums of a cube; how many there are is public
+        **COMPILED,
         "spark.local.dir": local,
         "spark.sql.warehouse.dir": local,
         **({"spark.driver.memory": f"{settings.memory // MEBIBYTE}m"} if settings.memory is not None else {}),

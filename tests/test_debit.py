@@ -281,8 +281,9 @@ def test_a_release_that_another_process_put_there_meanwhile_stays(
     rename = Path.rename
 
     def late(aside: Path, target: Path) -> Path:
-        target.mkdir()
-        (target / "label.yaml").touch()
+        if target.name == "release":
+            target.mkdir()
+            (target / "label.yaml").touch()
         return rename(aside, target)
 
     monkeypatch.setattr(Path, "rename", late)

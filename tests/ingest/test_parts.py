@@ -376,18 +376,18 @@ def test_too_little_memory_is_told_at_any_time(tmp_path: Path) -> None:
     at = write(tmp_path, [ROWS])
     with pytest.raises(GridveilError, match=r"homes[.]parquet: the engine needs more memory for it; give a larger --m"):
         ingest(*at, GRID, WINDOW, EngineSettings(memory=10**6))
-    source, _ = ingest(*at, GRID, WINDOW)
-    assert isinstance(source.engine, DuckDBEngine)
-    source.engine.con.raw_sql("CREATE VIEW many AS SELECT i AS number, 0 AS step, 1 AS wh FROM range(1_000_000) r(i)")
-    source.engine.con.raw_sql("SET memory_limit = '2MB'")
-    large = replace(source, table=source.engine.con.table("many"))
     for ask in (
-        lambda: large.bounded_cube(WINDOW, BOUND),
-        lambda: large.count_totals(WINDOW, BOUND.step, np.array([0, 1000])),
+        lambda large: large.bounded_cube(WINDOW, BOUND),
+        lambda large: large.count_totals(WINDOW, BOUND.step, np.array([0, 1000])),
     ):
+        source, _ = ingest(*at, GRID, WINDOW)
+        assert isinstance(source.engine, DuckDBEngine)
+        con = source.engine.con
+        con.raw_sql("CREATE VIEW many AS SELECT i AS number, 0 AS step, 1 AS wh FROM range(1_000_000) r(i)")
+        con.raw_sql("SET memory_limit = '2MB'")
         with pytest.raises(GridveilError, match="the engine needs more memory for it"):
-            ask()
-    source.close()
+            ask(replace(source, table=con.table("many")))
+        source.close()
 
 
 def test_no_words_of_the_engine_reach_anybody_when_the_kernel_asks(tmp_path: Path) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -15,11 +15,17 @@ if TYPE_CHECKING:
     from ibis.backends.duckdb import Backend
 
 Types = dict[str, pa.DataType]
+Kind = TypeVar("Kind")
 
 
 def types_of(files: list[str]) -> Types:
-    """Return the types of columns. Files must agree on them: casting one to another's could fail for single rows."""
-    first, *others = ({field.name: field.type for field in pq.read_schema(file)} for file in files)
+    """Return the types of columns."""
+    return agreed(files, [{field.name: field.type for field in pq.read_schema(file)} for file in files])
+
+
+def agreed(files: list[str], types_of_each: list[dict[str, Kind]]) -> dict[str, Kind]:
+    """Return the types that all files have. Casting one file's to another's could fail for single rows."""
+    first, *others = types_of_each
     for file, types in zip(files[1:], others, strict=True):
         for column in {**first, **types}:
             here, there = types.get(column, "missing"), first.get(column, "missing")

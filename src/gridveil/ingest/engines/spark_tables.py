@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gridveil.errors import InputError
+from gridveil.ingest.parquet_table import agreed
 from gridveil.ingest.partitions import files_of_window
 from gridveil.ingest.schema import HouseholdsTable, ReadingsTable
 from gridveil.ingest.tables import files_of
@@ -115,16 +116,9 @@ def _read(table: DataFrame, hows: dict[str, How | None]) -> tuple[DataFrame, dic
 
 
 def _columns(session: SparkSession, files: list[str]) -> dict[str, str]:
-    """Return the types that all files have. Casting one file's to another's could fail for single rows."""
+    """Return the types that all files have."""
     with ThreadPoolExecutor(FOOTERS_AT_ONCE) as pool:
-        first, *others = pool.map(lambda file: _footer(session, file), files)
-    for file, types in zip(files[1:], others, strict=True):
-        for column in {**first, **types}:
-            here, there = types.get(column, "missing"), first.get(column, "missing")
-            if here != there:
-                msg = f"{file}: column {column} is {here}, but {there} in {files[0]}; give all files the same types"
-                raise InputError(msg)
-    return first
+        return agreed(files, list(pool.map(lambda file: _footer(session, file), files)))
 
 
 def _footer(session: SparkSession, file: str) -> dict[str, str]:

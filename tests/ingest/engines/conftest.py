@@ -1,13 +1,13 @@
 """A real PostgreSQL for the tests of the engine."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import psycopg
 import pytest
 from tests.ingest.conftest import WINDOW
-from tests.privacy.ledger.postgres import server
+from tests.privacy.ledger.conftest import database, new_postgres
 
 from gridveil.cube import Grid, Window
 from gridveil.ingest.engines.settings import EngineSettings
@@ -16,24 +16,13 @@ from gridveil.ingest.report import Report
 from gridveil.ingest.schema import HouseholdsTable, ReadingsTable
 from gridveil.privacy.bound import Bound
 
+__all__ = ["database", "new_postgres"]  # the ledger's fixtures are ours, too
+
 SQUARE = Grid(0, 0, 2, 2, 2, 2)
 HOMES = (
     "CREATE TABLE households (household text, x float8, y float8);"
     "INSERT INTO households VALUES ('a', 0.5, 0.5), ('b', 1.5, 1.5);"
 )
-
-
-@pytest.fixture(scope="session")
-def new_postgres() -> Iterator[Callable[[], str]]:
-    """A function that returns the URL of a new, empty database on a real server."""
-    with server() as new:
-        yield new
-
-
-@pytest.fixture(scope="session")
-def database(new_postgres: Callable[[], str]) -> str:
-    """The URL of one database on it."""
-    return new_postgres()
 
 
 @pytest.fixture

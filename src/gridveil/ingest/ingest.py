@@ -11,7 +11,7 @@ from gridveil.ingest.checkpoints import digest, run_key
 from gridveil.ingest.engines.connect import connect
 from gridveil.ingest.engines.engine import Engine, Part, answers
 from gridveil.ingest.engines.settings import EngineSettings
-from gridveil.ingest.parts import Summed, contributions, doubtful, resolved, together
+from gridveil.ingest.parts import Summed, contributions, doubtful, look_again, resolved, together
 from gridveil.ingest.report import Report, household_faults, reading_faults
 from gridveil.ingest.rules import coordinates, judged, places, readings
 from gridveil.ingest.schema import HouseholdsTable, ReadingsTable
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 BY_DEFAULT = EngineSettings()
 STAGE = "read the tables"
-FEW = 8
+FEW = 4
 """So many parts are kept in memory, unless something else was stated; more go to files, which are smaller."""
 
 
@@ -92,12 +92,11 @@ def _ingest(
             tell(parts, len(opened), before=before)
         table = together(engine, parts)
         doubt = engine.keep("doubtful", table.filter(doubtful(engine, table)).select("number", "step"))
-        [doubts] = answers(engine, doubt.agg(rows=doubt.count()))
-        again = resolved(engine, parts, doubt, where.numbers, window) if doubts["rows"] else None
-        if again is not None:
+        once = look_again(engine, parts, doubt, where.numbers, window)
+        if once is not None:
             sure = table.filter(~doubtful(engine, table)).select("number", "step", "wh")
-            table = sure.union(again.select("number", "step", "wh"))
-        dropped, of_readings = reading_faults(engine, parts, again, where.numbers, window)
+            table = sure.union(engine.keep("resolved", resolved(once)))
+        dropped, of_readings = reading_faults(engine, parts, once)
     progress(STAGE, 1.0)
     total = sum(part.readings + sum(part.faults.values()) for part in parts)
     counted = sum(part.readings for part in parts) - dropped

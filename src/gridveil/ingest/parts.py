@@ -8,7 +8,16 @@ from typing import TYPE_CHECKING
 
 from gridveil.cube import Window
 from gridveil.ingest.engines.engine import Engine, answers
-from gridveil.ingest.rules import FAULTY, LARGEST_READING, judged, length
+from gridveil.ingest.rules import (
+    ENERGY_FAULT,
+    FAULTY,
+    LARGEST_READING,
+    OF_HOUSEHOLDS,
+    TIMESTAMP_FAULT,
+    judged,
+    length,
+    shows_fault,
+)
 
 if TYPE_CHECKING:
     import ibis
@@ -30,7 +39,7 @@ def contributions(rows: ibis.Table, window: Window) -> ibis.Table:
     import ibis
 
     slot = -(-length(window) // SLOTS)  # seconds, rounded up
-    bits = (ibis.literal(1, "int64") << (rows.second % length(window) // slot).cast("int64")).bit_or()
+    bits = (ibis.literal(1, "int64") << (rows.second // slot).cast("int64")).bit_or()
     wh = ibis.least(rows.wh.cast("float64").sum(), float(LARGEST_READING)).cast("int64")
     return rows.group_by("number", "step").agg(wh=wh, readings=rows.count(), bits=bits)
 
@@ -101,30 +110,71 @@ def doubtful(engine: Engine, table: ibis.Table) -> ir.BooleanColumn:
     return (engine.bit_count(table.bits) != table.readings) | (table.wh >= LARGEST_READING)
 
 
-def resolved(engine: Engine, parts: list[Summed], doubt: ibis.Table, numbers: ibis.Table, window: Window) -> ibis.Table:
-    """Return contributions of the doubtful households and steps, with the smallest of readings at the same second.
+def look_again(
+    engine: Engine, parts: list[Summed], doubt: ibis.Table, numbers: ibis.Table, window: Window
+) -> ibis.Table | None:
+    """Read rows again that are doubtful or have a fault, of the parts that have any; None if no part has.
 
-    The rows are read again, of the parts that have any of these steps. `duplicates` and `over` count readings.
+    Returns one row per household, step and second: the smallest `wh`, and how many `rows` there are, and how many
+    `over` what may count, with their household as an `example`. Of rows with a fault there is one per fault, under the
+    number FAULTY, with an `example` and what is written there, `text`, both from the first part that has the fault.
     """
     steps = {row["step"] for row in answers(engine, doubt.select("step").distinct())}
     of_doubt = doubt.select("number").distinct()
     suspects = engine.keep("suspects", numbers.join(of_doubt, "number").select("household", "number"))
-    found = []
+    found: list[ibis.Table] = []
+    unseen = {fault for part in parts for fault in part.faults}
     for index, part in enumerate(parts):
-        if part.steps & steps:
-            rows = judged(part.rows.semi_join(suspects, "household"), suspects, window)
-            again = rows.view().semi_join(doubt, ["number", "step"])  # ibis cannot join on what a join computed
-            once = again.group_by("number", "step", "second").agg(
-                wh=again.wh.min(), rows=again.count(), over=again.over.sum()
-            )
-            found.append(engine.keep(f"again_{index}", once))
-    once = found[0] if len(found) == 1 else engine.union("again", found)
-    if len(found) > 1:
-        once = once.group_by("number", "step", "second").agg(
-            wh=once.wh.min(), rows=once.rows.sum(), over=once.over.sum()
-        )
-    sums = once.group_by("number", "step").agg(wh=once.wh.sum(), duplicates=(once.rows - 1).sum(), over=once.over.sum())
-    return engine.keep("resolved", sums)
+        faults = unseen & set(part.faults)
+        unseen -= faults
+        if faults or part.steps & steps:
+            known = suspects if faults.isdisjoint(OF_HOUSEHOLDS) else numbers
+            rows = judged(_worth_a_look(part.rows, suspects, faults, window), known, window)
+            with_fault = part.table.filter(part.table.number == FAULTY, part.table.step.isin(sorted(faults)))
+            wanted = doubt.union(with_fault.select("number", "step")) if faults else doubt
+            found.append(engine.keep(f"again_{index}", _by_second(rows, wanted)))
+    if len(found) <= 1:
+        return found[0] if found else None
+    every = engine.union("again", found)
+    once = every.group_by("number", "step", "second").agg(
+        wh=every.wh.min(),
+        rows=every.rows.sum(),
+        over=every.over.sum(),
+        example=every.example.min(),
+        text=every.text.min(),
+    )
+    return engine.keep("once", once)
+
+
+def _worth_a_look(rows: ibis.Table, suspects: ibis.Table, faults: set[int], window: Window) -> ibis.Table:
+    """Return rows of suspects, and those that may have one of the faults."""
+    if not faults:
+        return rows.semi_join(suspects, "household")
+    if faults.isdisjoint(OF_HOUSEHOLDS):  # a row shows them by itself
+        return rows.filter(shows_fault(rows, window) | rows.household.isin(suspects.household))
+    return rows
+
+
+def _by_second(rows: ibis.Table, wanted: ibis.Table) -> ibis.Table:
+    """Return judged rows of the numbers and steps that are wanted, as `look_again` does."""
+    import ibis
+
+    again = rows.view().semi_join(wanted, ["number", "step"])  # ibis cannot join on what a join computed
+    faulty = again.number == FAULTY
+    text = ibis.cases((again.step == TIMESTAMP_FAULT, again.time_text), (again.step == ENERGY_FAULT, again.energy_text))
+    return again.group_by("number", "step", "second").agg(
+        wh=again.wh.min(),
+        rows=again.count(),
+        over=again.over.sum(),
+        example=again.household.min(where=faulty | again.over),
+        text=text.min(where=faulty),
+    )
+
+
+def resolved(once: ibis.Table) -> ibis.Table:
+    """Return the contributions of doubtful households and steps: the smallest of readings at the same second."""
+    good = once.filter(once.number != FAULTY)
+    return good.group_by("number", "step").agg(wh=good.wh.sum())
 
 
 def _count(engine: Engine, table: ibis.Table) -> int:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from gridveil.cube import Grid, Window
+from gridveil.cube import Grid
 from gridveil.ingest.engines.engine import Engine, answers
-from gridveil.ingest.rules import FAULTY, LARGEST_READING, OF_HOUSEHOLDS, READING_FAULTS, Places, judged, shows_fault
+from gridveil.ingest.rules import ENERGY_FAULT, FAULTY, READING_FAULTS, TIMESTAMP_FAULT, Places
 
 if TYPE_CHECKING:
     import ibis
@@ -22,8 +22,6 @@ NOTHING_COUNTED = (
 
 
 FAULTS, OVER = (*READING_FAULTS, "energy above 1 GWh, counted as 1 GWh"), len(READING_FAULTS)
-TIMESTAMP_FAULT, ENERGY_FAULT = 1, 3
-"""Which of READING_FAULTS are about text that has another form."""
 
 READABLE = {
     TIMESTAMP_FAULT: "write 2013-02-04 00:30:00, year first (docs/input.md, Time)",
@@ -71,42 +69,29 @@ class Report:
         return [f"{fault.what.capitalize()}: {fault.hint}" for fault in self.faults if fault.hint]
 
 
-def reading_faults(
-    engine: Engine, parts: list[Summed], again: ibis.Table | None, numbers: ibis.Table, window: Window
-) -> tuple[int, list[Fault]]:
-    """Return how many readings are duplicates, and all that is wrong with the rows of readings."""
+def reading_faults(engine: Engine, parts: list[Summed], once: ibis.Table | None) -> tuple[int, list[Fault]]:
+    """Return how many readings are duplicates, and all that is wrong with the rows of readings.
+
+    once: what `parts.look_again` found.
+    """
+    if once is None:
+        return 0, []
     counts = sum((Counter(part.faults) for part in parts), Counter())
-    twice = 0
-    if again is not None:
-        [found] = answers(engine, again.agg(duplicates=again.duplicates.sum(), over=again.over.sum()))
-        twice, counts[OVER] = found["duplicates"], found["over"]
-    counts = +counts
-    examples: dict[int, dict[str, Any]] = {}
-    for part in parts:
-        here = {*part.faults, *([OVER] if part.largest >= LARGEST_READING else [])} & set(counts) - set(examples)
-        if here:
-            # Faults that a row shows by itself are looked for without looking up every household.
-            alone = part.rows.filter(shows_fault(part.rows, window)) if here.isdisjoint(OF_HOUSEHOLDS) else part.rows
-            examples |= _examples(engine, judged(alone, numbers, window), here)
+    faulty = once.number == FAULTY
+    rows = once.select("rows", "over", "example", "text", fault=faulty.ifelse(once.step, OVER))
+    by_fault = rows.group_by("fault").agg(
+        duplicates=(rows.rows - 1).sum(), over=rows.over.sum(), example=rows.example.min(), text=rows.text.min()
+    )
+    found = {row["fault"]: row for row in answers(engine, by_fault)}
+    of_doubt = found.get(OVER, {"duplicates": 0, "over": 0})
+    counts[OVER] = of_doubt["over"]
     faults = [
-        Fault("readings", FAULTS[code], count, examples[code]["example"], _readable(code, examples[code]["text"]))
-        for code, count in sorted(counts.items())
+        Fault("readings", FAULTS[code], count, found[code]["example"], _readable(code, found[code]["text"]))
+        for code, count in sorted((+counts).items())
     ]
+    twice = of_doubt["duplicates"]
     duplicates = [Fault("readings", "duplicate: same household and second", twice, None)] if twice else []
     return twice, [*faults, *duplicates]
-
-
-def _examples(engine: Engine, rows: ibis.Table, codes: set[int]) -> dict[int, dict[str, Any]]:
-    """Return a household, and what is written there, for each of these faults that a part has."""
-    import ibis
-
-    faulty = rows.number == FAULTY
-    rows = rows.mutate(fault=faulty.ifelse(rows.step, OVER)).filter(faulty | rows.over)
-    rows = rows.filter(rows.fault.isin(sorted(codes)))
-    text = ibis.cases((rows.fault == TIMESTAMP_FAULT, rows.time_text), (rows.fault == ENERGY_FAULT, rows.energy_text))
-    rows = rows.select("household", "fault", text=text)
-    found = rows.group_by("fault").agg(example=rows.household.min(), text=rows.text.min())
-    return {row["fault"]: row for row in answers(engine, found)}
 
 
 def _readable(fault: int, text: str | None) -> str | None:

@@ -47,6 +47,9 @@ READING_FAULTS = (
     "household without a usable place",
 )
 
+TIMESTAMP_FAULT, ENERGY_FAULT = 1, 3
+"""Which of READING_FAULTS are about text that has another form."""
+
 OF_HOUSEHOLDS = {5, 6}
 """Which of READING_FAULTS are seen only beside the table of households."""
 
@@ -151,7 +154,7 @@ def shows_fault(rows: ibis.Table, window: Window) -> ibis.expr.types.BooleanValu
 
 
 def judged(rows: ibis.Table, numbers: ibis.Table, window: Window) -> ibis.Table:
-    """Return number, step, second and whole Wh of every reading, and whether it is `over` what may count.
+    """Return number, step, second of the step and whole Wh of every reading, and if it is `over` what may count.
 
     One with a fault has the number FAULTY, and for its step which of READING_FAULTS it is.
     """
@@ -161,11 +164,11 @@ def judged(rows: ibis.Table, numbers: ibis.Table, window: Window) -> ibis.Table:
     faults = (*row_faults(of, window), of.household_right.isnull(), of.number.isnull())
     fault = ibis.cases(*((fault, index) for index, fault in enumerate(faults)), else_=len(faults))
     of = of.mutate(fault=fault, good=fault == len(faults))
-    of = of.mutate(second=of.good.ifelse(of.second, 0))
+    of = of.mutate(begun=of.good.ifelse((of.second // length(window)).cast("int64"), 0))
     return of.select(
         number=of.good.ifelse(of.number, FAULTY),
-        step=of.good.ifelse((of.second // length(window)).cast("int64"), of.fault.cast("int64")),
-        second="second",
+        step=of.good.ifelse(of.begun, of.fault.cast("int64")),
+        second=of.good.ifelse(of.second - of.begun * length(window), 0),
         # The caps come before the cast: no finite number fails. Halves round up: engines differ on their own rule.
         wh=of.good.ifelse(
             (ibis.greatest(ibis.least(of.wh, float(LARGEST_READING)), 0.0) + 0.5).floor().cast("int32"), 0

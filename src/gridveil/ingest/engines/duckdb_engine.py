@@ -57,14 +57,13 @@ class DuckDBEngine:
 
     def keep(self, name: str, table: ibis.Table, key: str | None = None) -> ibis.Table:
         """Compute a table once: in memory, or, with a `key`, in a file, of the scratch folder if there is one."""
-        query = self._query(table)
         if key is None:
-            self.con.raw_sql(f"CREATE TABLE {name} AS {query}").fetchall()
+            self.con.raw_sql(f"CREATE TABLE {name} AS {self._query(table)}").fetchall()
             return self.con.table(name)
         file = self._scratch.file(key) if self._scratch else self._folder / f"{key}.parquet"
         if not is_whole(file):
             aside = self._folder / file.name
-            self.con.raw_sql(f"COPY ({query}) TO '{_quoted(aside)}' (FORMAT parquet)").fetchall()
+            self.con.raw_sql(f"COPY ({self._query(table)}) TO '{_quoted(aside)}' (FORMAT parquet)").fetchall()
             if self._scratch:
                 aside.chmod(0o600)
                 sync(aside)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import json
 import re
 from pathlib import Path
 from typing import Any
@@ -11,7 +13,7 @@ from matplotlib.figure import Figure
 
 from gridveil.evaluate.compare_figure import COLOURS, INK, QUIET
 
-DOCS = Path(__file__).parents[2] / "docs"
+DOCS, YEAR = Path(__file__).parents[2] / "docs", Path(__file__).parents[1] / "year.json"
 ENGINES = {"duckdb": "DuckDB", "spark": "Spark", "postgres": "PostgreSQL"}
 Figures = dict[str, Any]
 
@@ -62,21 +64,58 @@ def readings_table(results: dict[str, Figures]) -> str:
     return table(head, rows)
 
 
+def of_cells(results: dict[str, Figures]) -> list[tuple[str, Figures]]:
+    """Return mechanism and figures of every run, small ones first; whole years are kept elsewhere."""
+    known = [(case.split()[0], run) for case, run in results.get("cells", {}).items()]
+    for case, run in json.loads(YEAR.read_text()).items():
+        mechanism, _, how = case.partition(", ")
+        if how == "private bounds":
+            known.append((mechanism, _as_cells(run)))
+    return sorted(known, key=lambda run: (run[0], run[1]["cells"]))
+
+
+def _as_cells(year: Figures) -> Figures:
+    made, asked = year["make"], year["ask"]
+    return {
+        "cells": 256 * 256 * 8760,
+        "release_seconds": made["measure and infer seconds"],
+        "write_seconds": made["write seconds"],
+        "open_seconds": asked["open_and_first_answer_seconds"],
+        "query_ms": asked["box_ms"]["median"],
+        "peak_mb": made["peak_mb"],
+        "cores": 2,
+    }
+
+
 def cells_table(results: dict[str, Figures]) -> str:
     """Return what a cell and step costs with each mechanism."""
+    rows = [
+        [
+            mechanism,
+            f"{run['cells']:,}",
+            *(number(run[f"{stage}_seconds"]) for stage in ("release", "write")),
+            number(1e6 * run["cores"] * (run["release_seconds"] + run["write_seconds"]) / run["cells"], 2),
+            number(run["peak_mb"], 0),
+            number(run["open_seconds"]),
+            number(run["query_ms"]),
+        ]
+        for mechanism, run in of_cells(results)
+    ]
+    head = ["mechanism", "cells x steps", "measure and infer, s", "write, s", "core-us a value", "peak, MB"]
+    return table([*head, "open, s", "a query, ms"], rows)
+
+
+def growth_table(results: dict[str, Figures]) -> str:
+    """Return how the time for a reading changes from one size to the next ten times as large."""
     rows = []
-    for case, run in sorted(results.get("cells", {}).items(), key=lambda item: (item[0].split()[0], item[1]["cells"])):
-        rows.append(
-            [
-                case.split()[0],
-                f"{run['cells']:,}",
-                *(number(run.get(f"{stage}_seconds")) for stage in ("release", "write", "open", "query")),
-                number(1e6 * run["cores"] * (run["release_seconds"] + run["write_seconds"]) / run["cells"], 2),
-                number(run["peak_mb"], 0),
-            ]
-        )
-    head = ["mechanism", "cells x steps", "measure and infer, s", "write, s", "open, s", "query, s"]
-    return table([*head, "core-us a cell", "peak, MB"], rows)
+    runs = [(engine, run) for engine, _, run in of_readings(results)]
+    for (engine, small), (other, large) in itertools.pairwise(runs):
+        if engine == other:
+            seconds = [run["ingest_seconds"] + run["cube_seconds"] for run in (small, large)]
+            times = large["readings"] / small["readings"]
+            more = f"{seconds[1] / seconds[0] / times - 1:+.0%}"
+            rows.append([ENGINES[engine], f"{small['readings']:.0e} to {large['readings']:.0e}", more])
+    return table(["engine", "readings", "time a reading"], rows)
 
 
 def draw(results: dict[str, Figures], path: Path) -> None:
@@ -87,11 +126,9 @@ def draw(results: dict[str, Figures], path: Path) -> None:
         runs = [run for of, memory, run in of_readings(results) if of == engine]
         seconds = [run["ingest_seconds"] + run["cube_seconds"] for run in runs]
         left.plot([run["readings"] for run in runs], seconds, "o-", color=colour, label=name, markersize=4)
-    cases = results.get("cells", {})
-    for mechanism, colour in zip(sorted({case.split()[0] for case in cases}), COLOURS, strict=False):
-        runs = sorted(
-            (run for case, run in cases.items() if case.split()[0] == mechanism), key=lambda run: run["cells"]
-        )
+    cells = of_cells(results)
+    for mechanism, colour in zip(sorted({mechanism for mechanism, _ in cells}), COLOURS, strict=False):
+        runs = [run for of, run in cells if of == mechanism]
         seconds = [run["release_seconds"] + run["write_seconds"] for run in runs]
         right.plot([run["cells"] for run in runs], seconds, "o-", color=colour, label=mechanism, markersize=4)
     for axes, title, what in (
@@ -112,7 +149,8 @@ def draw(results: dict[str, Figures], path: Path) -> None:
 def main() -> None:
     results, page = read(), DOCS / "scaling.md"
     text = page.read_text()
-    for name, made in (("readings", readings_table(results)), ("cells", cells_table(results))):
+    tables = {"readings": readings_table(results), "growth": growth_table(results), "cells": cells_table(results)}
+    for name, made in tables.items():
         text = re.sub(f"(<!-- {name} -->\n).*?(<!-- end -->)", rf"\1\n{made}\n\n\2", text, flags=re.DOTALL)
     page.write_text(text)
     draw(results, DOCS / "images" / "scaling.png")

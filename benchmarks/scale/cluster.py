@@ -35,6 +35,8 @@ MASTER, PORT, UI = "spark://127.0.0.1:17077", 17077, 14040
 WORKERS, EXECUTOR = 2, "3g"
 SUBMIT = ["--master", MASTER, "--deploy-mode", "client", "--driver-memory", "2g"]
 SUBMIT += ["--executor-cores", "1", "--executor-memory", EXECUTOR, "--conf", f"spark.ui.port={UI}"]
+# The 200 pieces that Spark cuts everything into are for a larger cluster.
+SUBMIT += ["--conf", f"spark.sql.shuffle.partitions={4 * WORKERS}", "--conf", "spark.log.level=ERROR"]
 
 
 @contextmanager

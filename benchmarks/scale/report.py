@@ -16,6 +16,10 @@ from gridveil.evaluate.compare_figure import COLOURS, INK, QUIET
 DOCS, YEAR = Path(__file__).parents[2] / "docs", Path(__file__).parents[1] / "year.json"
 ENGINES = {"duckdb": "DuckDB", "spark": "Spark", "postgres": "PostgreSQL"}
 Figures = dict[str, Any]
+COUNTRY = 14.4e9
+"""Readings of 10 million meters in a month of half hours."""
+CORES, CORE_HOUR = 16, 0.05
+"""A machine that one rents, and US dollars for an hour of one of its cores, with the memory that comes with it."""
 
 
 def number(value: float | None, digits: int = 1) -> str:
@@ -36,6 +40,12 @@ def of_readings(results: dict[str, Figures]) -> list[tuple[str, str | None, Figu
     return sorted(known, key=lambda run: (list(ENGINES).index(run[0]), run[2]["readings"]))
 
 
+def core_microseconds(engine: str, run: Figures) -> float:
+    """Return what a reading costs, on as many cores as the engine works on: PostgreSQL on one."""
+    cores = 1 if engine == "postgres" else run["cores"]
+    return float(1e6 * cores * (run["ingest_seconds"] + run["cube_seconds"]) / run["readings"])
+
+
 def readings_table(results: dict[str, Figures]) -> str:
     """Return what a reading costs on each engine."""
     rows = [
@@ -46,7 +56,7 @@ def readings_table(results: dict[str, Figures]) -> str:
             number(run["ingest_seconds"]),
             number(run.get("ratio"), 2),
             number(run["cube_seconds"]),
-            number(1e6 * run["cores"] * (run["ingest_seconds"] + run["cube_seconds"]) / run["readings"], 2),
+            number(core_microseconds(engine, run), 2),
             number(run["peak_mb"], 0),
         ]
         for engine, memory, run in of_readings(results)
@@ -118,6 +128,27 @@ def growth_table(results: dict[str, Figures]) -> str:
     return table(["engine", "readings", "time a reading"], rows)
 
 
+def country_table(results: dict[str, Figures]) -> str:
+    """Return what a country's month takes if a reading costs as much as in the largest run of each engine."""
+    rows = []
+    for engine, name in ENGINES.items():
+        run = [run for of, _, run in of_readings(results) if of == engine][-1]
+        hours = core_microseconds(engine, run) / 1e6 * COUNTRY / 3600
+        on_many = "-" if engine == "postgres" else f"{60 * hours / CORES:.0f} min"
+        rows.append(
+            [
+                name,
+                f"{run['readings']:.0e}",
+                number(core_microseconds(engine, run), 2),
+                number(hours),
+                on_many,
+                number(hours * CORE_HOUR, 2),
+            ]
+        )
+    head = ["engine", "measured at", "core-us a reading", "core-hours a month", f"on {CORES} cores"]
+    return table([*head, f"USD at {CORE_HOUR} a core-hour"], rows)
+
+
 def draw(results: dict[str, Figures], path: Path) -> None:
     """Draw seconds against readings and against cells, both on logarithmic axes."""
     figure = Figure(figsize=(9, 4.2), dpi=150, facecolor="white")
@@ -150,6 +181,7 @@ def main() -> None:
     results, page = read(), DOCS / "scaling.md"
     text = page.read_text()
     tables = {"readings": readings_table(results), "growth": growth_table(results), "cells": cells_table(results)}
+    tables["country"] = country_table(results)
     for name, made in tables.items():
         text = re.sub(f"(<!-- {name} -->\n).*?(<!-- end -->)", rf"\1\n{made}\n\n\2", text, flags=re.DOTALL)
     page.write_text(text)

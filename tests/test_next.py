@@ -334,6 +334,16 @@ def test_nothing_is_learned_from_what_the_catalogue_does_not_know(series: dict[s
     assert listed(series) == NAMES[:2]
 
 
+def test_nothing_is_learned_from_values_that_were_changed(series: dict[str, Any]) -> None:
+    mosaic = {**series, "mechanism": "mosaic"}
+    published(mosaic)
+    values = series["out"] / NAMES[0] / VALUES
+    values.write_bytes(values.read_bytes()[:-1] + b"!")
+    with pytest.raises(InputError, match=f"{NAMES[0]}: its values are not those of SHA256SUMS"):
+        published(mosaic)
+    assert listed(series) == NAMES[:1]
+
+
 def test_the_lock_is_its_owners_alone(series: dict[str, Any]) -> None:
     """Who can open it can hold it, and nobody could publish."""
     series["out"].mkdir()

@@ -16,8 +16,10 @@ from gridveil.estimate import Floats
 from gridveil.mechanisms.mosaic.public_shape import HOURS, KINDS, SATURDAY
 from gridveil.release import wording
 from gridveil.release.catalogue import Listed
+from gridveil.release.files import SUMS, VALUES
 from gridveil.release.open import Release, open_release
 from gridveil.release.series import read_part
+from gridveil.release.sums import digest, read_sums
 
 BACK = timedelta(days=28)
 """How far back is looked: long enough to average noise out, short enough to follow the seasons."""
@@ -91,6 +93,9 @@ def _opened(series: Path, listed: Listed) -> Release:
             f"{part.folder}: it is {wording.NOT_PRIVATE}, and a release that learned from it would not be private "
             "either; give a new series another --out"
         )
+        raise InputError(msg)
+    if digest(part.folder / VALUES) != read_sums(part.folder / SUMS).get(VALUES):
+        msg = f"{part.folder}: its values are not those of {SUMS}; see `gridveil verify`, and bring back what it was"
         raise InputError(msg)
     return open_release(part.folder)
 

@@ -1,5 +1,6 @@
 """Readings in parts: any partition gives the same cube, and a run that was killed goes on where it was."""
 
+import glob
 import os
 import signal
 import stat
@@ -149,6 +150,25 @@ def test_many_parts(monkeypatch: pytest.MonkeyPatch, expected: tuple[Any, ...], 
     assert found[0] == 1
     assert 1 < found[1] < 20
     assert told(*ingest(*at, GRID, WINDOW)) == expected
+
+
+@pytest.mark.usefixtures("apart")
+@pytest.mark.parametrize("name", ["step=1", "number=0", "wh=7", "s[1]*?"])
+def test_the_name_of_a_scratch_folder_means_nothing(name: str, expected: tuple[Any, ...], tmp_path: Path) -> None:
+    at = write(tmp_path / name / "tables", [ROWS[:9], ROWS[9:]])
+    at = ReadingsTable(f"{glob.escape(str(tmp_path / name))}/tables/part-*.parquet"), at[1]
+    for _ in ("first", "again"):
+        found = told(*ingest(*at, GRID, WINDOW, EngineSettings(scratch=tmp_path / name / "scratch")))
+        assert found == expected
+    assert len(kept(tmp_path / name / "scratch")) == 2
+
+
+def test_names_of_files_are_no_patterns(expected: tuple[Any, ...], tmp_path: Path) -> None:
+    """To the engine, `r[1].parquet` would be `r1.parquet`."""
+    at = write(tmp_path, [ROWS[:9], ROWS[9:]])
+    for part, name in zip(sorted(tmp_path.glob("part-*")), ("r1.parquet", "r[1].parquet"), strict=True):
+        part.rename(tmp_path / name)
+    assert told(*ingest(replace(at[0], path=f"{tmp_path}/r*.parquet"), at[1], GRID, WINDOW)) == expected
 
 
 def test_no_number_of_rows_makes_a_sum_fail() -> None:

@@ -10,6 +10,7 @@ import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from tests.ingest.conftest import HOMES
 
 from gridveil.errors import InputError
 
@@ -70,6 +71,18 @@ def test_missing_columns_are_named(ask: Any) -> None:
         with pytest.raises(InputError, match=r"households\.parquet: it has (neither|both) of lon, lat and x, y"):
             ask(GOOD, homes)
     assert ask(GOOD, {"household": ["a", "b"], "e": [0.5, 1.5], "n": [0.5, 1.5]}, at={"x": "e", "y": "n"})[0] == BOTH
+
+
+@pytest.mark.parametrize(
+    "row",
+    [b"MAC000123,530123.5,181456.25", b"Miss Marple;x1,04/02/2013 00:30,-0.25", b'MAC12,+1,"0,5"', b"a,MAC000123,b"],
+)
+@pytest.mark.parametrize("role", ["readings", "households"])
+def test_a_row_that_stands_where_the_names_should_be_is_not_quoted(ask: Any, row: bytes, role: str) -> None:
+    tables = (row + b"\n", HOMES) if role == "readings" else (GOOD, row + b"\n")
+    with pytest.raises(InputError, match=r"Its 3 columns are named like values") as error:
+        ask(*tables)
+    assert not any(field in str(error.value) for field in ("MAC", "Marple", "530123", "2013", "0,5"))
 
 
 def test_files_that_cannot_be_read(ask: Any, tmp_path: Path) -> None:

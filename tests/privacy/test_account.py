@@ -99,6 +99,16 @@ def test_an_account_of_many_weights_is_exact(most_pairs: int, monkeypatch: pytes
     assert len(account.levels) <= plain.size
 
 
+def test_many_labels_of_two_weights_are_two_levels() -> None:
+    """However many labels there are: an account does not grow with them."""
+    shape = (1, 1025, 1024)
+    account = Account(Window(WINDOW.start, WINDOW.step, 1024), Bound(3, 7))
+    marks = np.arange(1025 * 1024).reshape(shape)
+    account.add(marks, np.where(marks.ravel() % 2 == 0, 0.5, 0.25))
+    assert marks.size > account_module.MOST_PAIRS
+    assert sorted(account.levels) == [0.25, 0.5]
+
+
 def test_equal_noise_on_everything_takes_one_number_whatever_its_labels() -> None:
     account = Account(WINDOW, Bound(3, 7))
     for marks in (np.arange(24).reshape(SHAPE), np.zeros((1, 1, 1), dtype=int), np.arange(4).reshape(1, 1, 4)):

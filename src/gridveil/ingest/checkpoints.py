@@ -46,14 +46,15 @@ def digest(*facts: object) -> str:
 def _digest_of_numbers(engine: Engine, numbers: ibis.Table) -> list[str]:
     """Return digests that two tables of households and numbers share only if they have the same rows.
 
-    They are sorted here, because an engine may give out rows in another order every time.
+    They are sorted here: an engine that may give out rows in any order, which is faster, keeps not even a stated one.
     """
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    table = pa.Table.from_batches(engine.batches(numbers), numbers.schema().to_pyarrow()).sort_by("household")
+    columns = pa.schema([("household", pa.large_string()), ("number", pa.int64())])  # text of over 2 GB, too
+    given = [batch.select(columns.names).cast(columns) for batch in engine.batches(numbers)]
     ids, lengths, values = (hashlib.sha256() for _ in range(3))  # each of a whole column: batches may be cut anywhere
-    for batch in table.to_batches(max_chunksize=BATCH):
+    for batch in pa.Table.from_batches(given, columns).sort_by("household").to_batches(max_chunksize=BATCH):
         ids.update("".join(batch["household"].to_pylist()).encode())
         lengths.update(array("q", pc.binary_length(batch["household"]).to_pylist()))
         values.update(array("q", pc.fill_null(batch["number"], -1).to_pylist()))

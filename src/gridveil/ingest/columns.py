@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 
     from gridveil.ingest.engines.engine import Engine
 
-NUMBER = r"^ *[+-]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][+-]?[0-9]+)? *$"
+NUMBER = r"^ *[+-]?([0-9]+([.][0-9]*)?|[.][0-9]+)([eE][+-]?[0-9]+)? *$"
+"""No text is looked at in more than one way: Java would try all of them, for hours on a long one."""
+
 OFFSET = r"(Z|[+-][01][0-9](:?[0-5][0-9])?)"
 TIMESTAMP = rf"^ *[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}([T ][0-9]{{2}}:[0-9]{{2}}(:[0-9]{{2}}([.][0-9]+)?)?{OFFSET}?)? *$"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -44,7 +45,17 @@ def open_parquet(con: Backend, name: str, files: list[str], types: Types) -> ibi
     if any(_in_milliseconds(kind) for kind in types.values()):
         return _open_milliseconds(con, name, files, types)
     # A folder named household=7 must not replace what the file says: every row would become that household's.
-    return con.read_parquet(files, union_by_name=len(files) > 1, can_have_nan=True, hive_partitioning=False)
+    named = [plain(file) for file in files]
+    return con.read_parquet(named, union_by_name=len(files) > 1, can_have_nan=True, hive_partitioning=False)
+
+
+def plain(file: str) -> str:
+    """Return the name of a file as the engine takes it for that name, and not for a pattern of names.
+
+    >>> plain("r[1].parquet")
+    'r[[]1].parquet'
+    """
+    return re.sub(r"[*?[]", r"[\g<0>]", file)
 
 
 def is_whole(file: Path) -> bool:

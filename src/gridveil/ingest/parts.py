@@ -49,7 +49,7 @@ class Summed:
     """A part: its `rows` as they are read, and its contributions, `table`, computed once.
 
     faults: how many of its readings have which of READING_FAULTS; readings: how many have none.
-    steps: those that it has a reading in. largest: its largest contribution, Wh.
+    steps: those that it has a reading in.
     """
 
     rows: ibis.Table
@@ -57,13 +57,12 @@ class Summed:
     faults: dict[int, int]
     readings: int
     steps: frozenset[int]
-    largest: int
 
     @classmethod
     def of(cls, engine: Engine, rows: ibis.Table, table: ibis.Table) -> Summed:
         """Count what is in a part's contributions."""
         by_step = table.mutate(faulty=table.number == FAULTY).group_by("faulty", "step")
-        counts = answers(engine, by_step.agg(readings=table.readings.sum(), largest=table.wh.max()))
+        counts = answers(engine, by_step.agg(readings=table.readings.sum()))
         good = [row for row in counts if not row["faulty"]]
         return cls(
             rows,
@@ -71,7 +70,6 @@ class Summed:
             {row["step"]: row["readings"] for row in counts if row["faulty"]},
             sum(row["readings"] for row in good),
             frozenset(row["step"] for row in good),
-            max((row["largest"] for row in good), default=0),
         )
 
 

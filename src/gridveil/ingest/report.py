@@ -86,8 +86,9 @@ def reading_faults(engine: Engine, parts: list[Summed], once: ibis.Table | None)
     of_doubt = found.get(OVER, {"duplicates": 0, "over": 0})
     counts[OVER] = of_doubt["over"]
     faults = [
-        Fault("readings", FAULTS[code], count, found[code]["example"], _readable(code, found[code]["text"]))
+        Fault("readings", FAULTS[code], count, example["example"], _readable(code, example["text"]))
         for code, count in sorted((+counts).items())
+        for example in [found.get(code, {"example": None, "text": None})]  # unless files changed meanwhile
     ]
     twice = of_doubt["duplicates"]
     duplicates = [Fault("readings", "duplicate: same household and second", twice, None)] if twice else []

@@ -21,7 +21,7 @@ from gridveil.cube import Grid, Window
 from gridveil.errors import InputError, UsageError
 from gridveil.ingest.columns import identifier, number, seconds, written
 from gridveil.ingest.schema import HouseholdsTable, ReadingsTable
-from gridveil.ingest.tables import require_columns
+from gridveil.ingest.tables import require_columns, told_columns
 
 if TYPE_CHECKING:
     import ibis
@@ -115,7 +115,7 @@ def coordinates(table: ibis.Table, schema: HouseholdsTable) -> tuple[str, str]:
     if len(found) != 1:
         has = "both" if found else "neither"
         msg = (
-            f"{schema.path}: it has {has} of lon, lat and x, y (columns: {', '.join(table.columns)}). "
+            f"{schema.path}: it has {has} of lon, lat and x, y. {told_columns(table)} "
             "Say in a spec which columns hold the coordinates: [households] x = ..., y = ... (docs/input.md, Tables)"
         )
         raise InputError(msg)

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 from gridveil.cube import Window
 from gridveil.errors import InputError
-from gridveil.ingest.columns import NUMBER, TIMESTAMP
 from gridveil.ingest.csv_table import columns_of, open_csv
 from gridveil.ingest.engines.engine import Part
 from gridveil.ingest.parquet_table import open_parquet, types_of
@@ -24,6 +23,9 @@ if TYPE_CHECKING:
 
 PART_BYTES = 8 * 2**20
 """Files smaller than this are read together: each part takes some time by itself."""
+
+NAME = re.compile(r"(?!.*[0-9]{4})[^\W\d].{0,63}")
+"""A name begins with a letter, and has no number of four digits or more in it."""
 
 
 def open_parts(
@@ -130,16 +132,23 @@ def _plain_text(table: ibis.Table) -> ibis.Table:
     return table.mutate(**{column: decode(encode(table[column])) for column in texts})
 
 
+def told_columns(table: ibis.Table) -> str:
+    """Say which columns a table has, if all are named like columns.
+
+    Else the line with their names may be missing, and the first row stand in its place: it is nobody's business. A row
+    has a number in it, a time or a place.
+    """
+    if all(NAME.fullmatch(column) for column in table.columns):
+        return f"It has: {', '.join(table.columns)}."
+    return f"Its {len(table.columns)} columns are named like values: is the line with their names missing?"
+
+
 def require_columns(table: ibis.Table, path: str, names: dict[str, str]) -> None:
     """Refuse a table that lacks a column, saying which it has."""
     missing = [f"{name} (the {role})" for role, name in names.items() if name not in table.columns]
     if missing:
-        # Where the names are missing, the first row stands in their place; it is nobody's business.
-        like_values = any(re.search(pattern, column) for column in table.columns for pattern in (NUMBER, TIMESTAMP))
-        seen = "Its columns are named like values: is the line with their names missing?"
-        seen = seen if like_values else f"It has: {', '.join(table.columns)}."
         msg = (
-            f"{path}: no column {', '.join(missing)}. {seen} "
+            f"{path}: no column {', '.join(missing)}. {told_columns(table)} "
             "Say in a spec which column is which (docs/input.md, Tables)."
         )
         raise InputError(msg)

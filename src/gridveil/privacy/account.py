@@ -128,12 +128,12 @@ def added(levels: Floats, places: Marks, marks: Marks, weight: Floats) -> tuple[
     Where there may be too many pairs for that, every place has a level of its own.
     """
     shape, weights = np.broadcast_shapes(places.shape, marks.shape), weights_of(weight)
-    if len(levels) * len(weights) > MOST_PAIRS:
+    different, kind = np.unique(weights, return_inverse=True)
+    if len(levels) * len(different) > MOST_PAIRS:
         own = np.empty(shape)
         for row, (place, mark) in enumerate(_together(places, marks)):
             own[row] = levels[place] + weights[mark]
         return own.ravel(), np.arange(own.size, dtype=np.min_scalar_type(own.size)).reshape(shape)
-    different, kind = np.unique(weights, return_inverse=True)
 
     def pairs() -> Iterator[NDArray[np.int64]]:  # they do not fit the small integers of places and labels
         return (place * np.int64(len(different)) + kind[mark] for place, mark in _together(places, marks))

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from gridveil.ingest.engines.engine import Part
 from gridveil.ingest.engines.scratch import Scratch, Temporary, sync
 from gridveil.ingest.engines.settings import EngineSettings
-from gridveil.ingest.parquet_table import is_whole
+from gridveil.ingest.parquet_table import is_whole, plain
 from gridveil.ingest.schema import HouseholdsTable, ReadingsTable
 from gridveil.ingest.tables import files_of, open_parts
 from gridveil.ingest.unreadable import reading
@@ -70,7 +70,7 @@ class DuckDBEngine:
                 aside.rename(file)
                 sync(file.parent)
         self._files[name] = file
-        return self.con.read_parquet(str(file), table_name=name)
+        return self._read([file], name)
 
     def has(self, key: str) -> bool:
         """Whether the scratch folder has the result of an interrupted run."""
@@ -80,7 +80,7 @@ class DuckDBEngine:
         """Return the rows of tables that were kept, as one."""
         names = [table.get_name() for table in tables]
         if all(name in self._files for name in names):
-            return self.con.read_parquet([str(self._files[name]) for name in names], table_name=name)
+            return self._read([self._files[name] for name in names], name)
         rows = " UNION ALL ".join(f"SELECT * FROM {name}" for name in names)  # noqa: S608  # names of ours
         self.con.raw_sql(f"CREATE VIEW {name} AS {rows}").fetchall()
         return self.con.table(name)
@@ -149,6 +149,10 @@ class DuckDBEngine:
     def _files_of(self, path: str) -> list[str]:
         """Return the files of a table that was opened."""
         return files_of(*self._opened[path]) if path in self._opened else []
+
+    def _read(self, files: list[Path], name: str) -> ibis.Table:
+        """Return what was kept in files. A folder named step=1 must not replace what they say."""
+        return self.con.read_parquet([plain(str(file)) for file in files], table_name=name, hive_partitioning=False)
 
     def _query(self, table: ibis.Table) -> str:
         """Return the query, with the types that ibis says: sums come out wider, and a file has those as doubles."""

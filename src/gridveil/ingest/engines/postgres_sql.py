@@ -44,15 +44,15 @@ class Compiler(PostgresCompiler):  # type: ignore[misc]  # ibis has no types
         return sge.paren(shifted)
 
     def visit_Multiply(self, op: Any, *, left: Any, right: Any) -> Any:  # noqa: ANN401, N802  # as ibis has it
-        """Multiply; a double times a constant never fails: where it could, it is left as it is."""
+        """Multiply; a double times a constant never fails: it is left as it is where it is huge, and zero if tiny."""
         product = sge.paren(sge.Mul(this=sge.paren(left), expression=sge.paren(right)))
         if not op.dtype.is_floating():
             return product
         factor, size = float(op.right.value), self.f.abs(left)
         safe = size < self._double(LARGEST / max(factor, 1.0))
-        if factor < 1:
-            safe = sge.and_(safe, size > self._double(SMALLEST / factor))
-        return sge.Case(ifs=[self.if_(safe, product)], default=left)
+        tiny = size <= self._double(SMALLEST / min(factor, 1.0))
+        zero = [self.if_(tiny, self._double(0.0))] if factor < 1 else []
+        return sge.Case(ifs=[*zero, self.if_(safe, product)], default=left)
 
     def visit_Divide(self, op: Any, *, left: Any, right: Any) -> Any:  # noqa: ANN401, N802  # as ibis has it
         """Divide a double by a constant that is not below it; what is too small for a double is zero."""

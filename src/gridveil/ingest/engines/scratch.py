@@ -74,10 +74,13 @@ class Scratch:
         lock = os.open(self.folder / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
+            in_use = not os.path.samestat(os.fstat(lock), (self.folder / LOCK).stat())  # but another takes it away
+        except (BlockingIOError, FileNotFoundError):
+            in_use = True
+        if in_use:
             os.close(lock)
             msg = f"{self.folder}: another run is using it; give each its own --scratch"
-            raise UsageError(msg) from error
+            raise UsageError(msg)
         return lock
 
 

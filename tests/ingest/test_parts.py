@@ -163,6 +163,14 @@ def test_the_name_of_a_scratch_folder_means_nothing(name: str, expected: tuple[A
     assert len(kept(tmp_path / name / "scratch")) == 2
 
 
+def test_scratch_may_lie_in_the_lake(expected: tuple[Any, ...], tmp_path: Path) -> None:
+    at = write(tmp_path / "2013" / "02", [ROWS[:9], ROWS[9:]])
+    at = ReadingsTable(f"{tmp_path}/2013/**/[!h]*.parquet"), at[1]
+    for _ in ("first", "again"):
+        assert told(*ingest(*at, GRID, WINDOW, EngineSettings(scratch=tmp_path / "2013"))) == expected
+    assert kept(tmp_path / "2013")
+
+
 def test_names_of_files_are_no_patterns(expected: tuple[Any, ...], tmp_path: Path) -> None:
     """To the engine, `r[1].parquet` would be `r1.parquet`."""
     at = write(tmp_path, [ROWS[:9], ROWS[9:]])

@@ -6,62 +6,42 @@ import shlex
 import shutil
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
 from rich.text import Text
 
-from gridveil.ingest.engines.scratch import OURS
+from gridveil.cli.stages import Lines, drawn
+from gridveil.ingest.partitions import SCRATCH
 from gridveil.ingest.report import NOTHING_COUNTED
 
 if TYPE_CHECKING:
     from gridveil.ingest.report import Report
-    from gridveil.mechanisms.base import Progress as Tell
+    from gridveil.progress import Progress as Tell
     from gridveil.release.label import Label
 
 out = Console(highlight=False, soft_wrap=True, markup=False)
 operator = Console(stderr=True, highlight=False, markup=False)
+KEPT = "Interrupted: parts that were read are kept in {}, and the same command goes on from them."
 
 
 @contextmanager
 def bars(scratch: Path | None = None) -> Iterator[Tell]:
-    """Show a bar for every stage that is reported, as it comes up; what a stage says in brackets goes behind it.
+    """Show on standard error how far stages are: bars on a terminal, plain lines elsewhere.
 
-    After a failure they are taken away: the error says more. What an interrupted run leaves in `scratch` is told.
+    What an interrupted run leaves in `scratch` is told.
     """
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TextColumn("{task.percentage:>3.0f} %"),
-        TimeElapsedColumn(),
-        TextColumn("{task.fields[details]}"),
-        TimeRemainingColumn(),
-        TextColumn("left"),
-    )
-    with Progress(*columns, console=operator) as progress:
-        stages: dict[str, TaskID] = {}
-
-        def tell(stage: str, done: float) -> None:
-            stage, _, details = stage.partition(" (")
-            if stage not in stages:
-                # The bar pulses until there is something to tell.
-                stages[stage] = progress.add_task(stage, total=None, details="")
-            if done:
-                progress.update(stages[stage], total=1.0, completed=done, details=details.rstrip(")"))
-
-        try:
+    terminal = operator.file.isatty() and not operator.is_dumb_terminal
+    try:
+        with drawn(operator) if terminal else nullcontext(Lines(operator.file)) as tell:
             yield tell
-        except BaseException as error:
-            progress.live.transient = True
-            for task in stages.values():
-                progress.update(task, visible=False)
-            if isinstance(error, KeyboardInterrupt) and scratch is not None and any((scratch / OURS).glob("*.parquet")):
-                operator.print(f"What was read is kept in {scratch / OURS}: the same command goes on from there.")
-            raise
+    except KeyboardInterrupt:
+        if scratch is not None and any((scratch / SCRATCH).glob("*.parquet")):
+            operator.print(KEPT.format(scratch / SCRATCH), soft_wrap=True)
+        raise
 
 
 def report(seen: Report, console: Console) -> None:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 BY_DEFAULT = EngineSettings()
 STAGE = "read the tables"
+AGAIN = "look again at doubtful readings"
 FEW = 4
 """So many parts are kept in memory, unless something else was stated; more go to files, which are smaller."""
 
@@ -76,20 +77,22 @@ def _ingest(
         [found] = answers(engine, where.numbers.agg(households=where.numbers.number.count()))
     with engine.complaints(readings_table.path):
         parts: list[Summed] = []
-        tell = _Rate(progress)
         opened = engine.open("readings", readings_table, window)
         small = settings.scratch is None and settings.memory is None and len(opened) <= FEW
         outlasts = settings.scratch is not None and any(part.key for part in opened)
         run = run_key(engine, where.numbers, (readings_table, households_table), grid, window) if outlasts else "run"
-        for part in opened:
+        keys = [f"{run}-{digest(part.key)}" if part.key and not small else None for part in opened]
+        there = [key is not None and engine.has(key) for key in keys]
+        tell = _Rate(progress, there)
+        for part, key in zip(opened, keys, strict=True):
             rows = readings(engine, part.table, readings_table, window)
-            key = f"{run}-{digest(part.key)}" if part.key and not small else None
             sums = contributions(judged(rows, where.numbers, window), window)
             if not is_held(grid.cells * window.steps):  # so that a slab's households are in few places
                 sums = sums.order_by("number")
-            before = key is not None and engine.has(key)
             parts.append(Summed.of(engine, rows, engine.keep(f"part_{len(parts)}", sums, key)))
-            tell(parts, len(opened), before=before)
+            tell(parts)
+        progress(STAGE, 1.0)
+        progress(AGAIN, 0.0)
         table = together(engine, parts)
         doubt = engine.keep("doubtful", table.filter(doubtful(engine, table)).select("number", "step"))
         once = look_again(engine, parts, doubt, where.numbers, window)
@@ -97,7 +100,7 @@ def _ingest(
             sure = table.filter(~doubtful(engine, table)).select("number", "step", "wh")
             table = sure.union(engine.keep("resolved", resolved(once)))
         dropped, of_readings = reading_faults(engine, parts, once)
-    progress(STAGE, 1.0)
+    progress(AGAIN, 1.0)
     total = sum(part.readings + sum(part.faults.values()) for part in parts)
     counted = sum(part.readings for part in parts) - dropped
     sums = table.select("number", "step", "wh")
@@ -106,24 +109,27 @@ def _ingest(
 
 
 class _Rate:
-    """Tells the operator how fast parts are read: rounded, as counts of readings are private."""
+    """Tells the operator how far and how fast parts are read: rounded, as counts of readings are private.
 
-    def __init__(self, progress: Progress) -> None:
-        self.progress, self.last = progress, time.monotonic()
-        self.before, self.readings, self.seconds = 0, 0, 1e-3
+    What an interrupted run had read is told once, and is no part of this run's work: it would pass for speed.
+    """
 
-    def __call__(self, parts: list[Summed], of: int, *, before: bool) -> None:
-        """Tell of the last of `parts`; what an interrupted run had read `before` says nothing of the speed."""
-        now = time.monotonic()
-        if before:
-            self.before += 1
-        else:
-            self.readings, self.seconds = self.readings + parts[-1].readings, self.seconds + now - self.last
-        self.last = now
-        earlier = f", going on: {self.before} were read before" if self.before else ""
-        rate = f", {self.readings / self.seconds / 1e6:.2g} M readings/s" if self.readings else ""
-        told = f" ({len(parts)} of {of} parts{earlier}{rate})" if of > 1 else ""
-        self.progress(f"{STAGE}{told}", len(parts) / (of + 1))  # what is doubtful comes after them
+    def __init__(self, progress: Progress, there: list[bool]) -> None:
+        self.progress, self.there = progress, there
+        self.last, self.readings, self.seconds = time.monotonic(), 0, 1e-3
+        if any(there):
+            progress(f"{sum(there)} of {len(there)} parts were read before.", 1.0)
+
+    def __call__(self, parts: list[Summed]) -> None:
+        """Tell of the last of `parts`."""
+        now, number, of = time.monotonic(), len(parts), len(self.there)
+        since, self.last = now - self.last, now
+        if self.there[number - 1]:
+            return
+        self.readings, self.seconds = self.readings + parts[-1].readings, self.seconds + since
+        rate = f"{self.readings / self.seconds / 1e6:.2g} M readings/s"
+        told = f" ({number} of {of} parts, {rate})" if of > 1 else ""
+        self.progress(f"{STAGE}{told}", self.there[:number].count(False) / self.there.count(False))
 
 
 def _whole(parts: list[Part]) -> ibis.Table:

@@ -27,6 +27,9 @@ FIELDS: dict[str, Callable[[date], str]] = {
 WANTED = ({"Y"}, {"Y", "m"}, {"Y", "m", "d"}, {"Y", "j"}, {"G", "V"})
 """What a path may name: a year, a month, a day, or a week; never one that comes again every year or month."""
 
+SCRATCH = "gridveil-scratch"
+"""The folder in the operator's `scratch`: nothing beside it is touched."""
+
 FIELD = re.compile("%(.?)")
 HOW = (
     "fields for the day are %Y %m %d (year, month, day), %Y %m, %Y, %Y %j (day of the year) or %G %V (ISO year and "
@@ -71,8 +74,11 @@ def partitions(path: str, window: Window, zone: str) -> Partitions:
 
 
 def find_files(pattern: str) -> list[str]:
-    """Return the files of a path or pattern on this machine."""
-    return [pattern] if Path(pattern).exists() else glob.glob(pattern, recursive=True)  # noqa: PTH207  # absolute ones
+    """Return the files of a path or pattern on this machine, without what gridveil keeps in a scratch folder."""
+    if Path(pattern).exists():
+        return [pattern]
+    found = glob.glob(pattern, recursive=True)  # noqa: PTH207  # absolute ones
+    return [file for file in found if SCRATCH not in Path(file).parts]
 
 
 def files_of_window(path: str, window: Window, zone: str, find: Callable[[str], list[str]] = find_files) -> list[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import glob
 import json
 import re
 from pathlib import Path
@@ -13,7 +12,7 @@ from gridveil.errors import InputError
 from gridveil.ingest.csv_table import columns_of, open_csv
 from gridveil.ingest.engines.engine import Part
 from gridveil.ingest.parquet_table import open_parquet, types_of
-from gridveil.ingest.partitions import files_of_window, has_fields
+from gridveil.ingest.partitions import files_of_window, find_files, has_fields
 from gridveil.ingest.schema import HouseholdsTable, ReadingsTable, kind_of
 from gridveil.ingest.unreadable import reading
 
@@ -78,7 +77,7 @@ def files_of(at: ReadingsTable | HouseholdsTable, window: Window | None = None) 
     if window is not None and isinstance(at, ReadingsTable) and has_fields(path):
         files = files_of_window(path, window, at.timezone)
     else:
-        files = [path] if Path(path).exists() else sorted(glob.glob(path, recursive=True))  # noqa: PTH207  # absolute ones
+        files = sorted(find_files(path))
     if not files:
         msg = f"{path}: there is no such file"
         raise InputError(msg)

@@ -65,7 +65,13 @@ def test_engine_spark_is_submitted(here: Path) -> None:
     logged = [line for line in done.stderr.splitlines() if re.search(" (INFO|WARN|ERROR) ", line)]
     assert logged  # whoever submits it decides on logging
     assert not [line for line in logged if "household-" in line]  # only the operator's report names one
-    assert {path.name for path in here.iterdir()} == {"spec.toml", "readings.parquet", "households.parquet", "release"}
+    log = here / "gridveil-operator.log"
+    assert log.stat().st_mode & 0o777 == 0o600
+    assert "operator only" in log.read_text()
+    assert "operator only" not in done.stdout  # into which spark-submit puts standard error
+    assert str(log) in done.stdout
+    made = {"spec.toml", "readings.parquet", "households.parquet", "release", log.name}
+    assert {path.name for path in here.iterdir()} == made
 
 
 def test_engine_spark_addresses_of_clusters_are_not_paths_beside_the_spec() -> None:

@@ -12,9 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from gridveil.errors import UsageError
-
-OURS = "gridveil-scratch"
-"""The folder in the operator's: nothing beside it is touched."""
+from gridveil.ingest.partitions import SCRATCH
 
 ASIDE = "aside-"
 
@@ -28,7 +26,7 @@ class Scratch:
     """The folder, locked until `close` or the end of the process, however it ends."""
 
     def __init__(self, folder: Path) -> None:
-        self.folder = folder / OURS
+        self.folder = folder / SCRATCH
         try:
             self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             if self.folder.is_symlink() or self.folder.stat().st_uid != os.getuid():

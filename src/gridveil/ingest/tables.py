@@ -83,7 +83,7 @@ def files_of(at: ReadingsTable | HouseholdsTable, window: Window | None = None) 
         raise InputError(msg)
     folders = [file for file in files if Path(file).is_dir()]
     if folders:
-        msg = f"{folders[0]}: it is a folder; give a file, or a pattern such as {folders[0].rstrip('/')}/*.parquet"
+        msg = f"{folders[0]}: it is a folder; give a file, or a pattern such as {folders[0].rstrip('/')}/**/*.parquet"
         raise InputError(msg)
     special = [file for file in files if not Path(file).is_file()]
     if special:

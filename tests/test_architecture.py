@@ -33,7 +33,7 @@ MAY_IMPORT = {
     "learned_shape": {"errors", "cube", "estimate", "mechanisms", "release"},
     "series_lock": {"errors"},
     "next_recovery": {"errors", "privacy", "release", "schedule", "spec"},
-    "next_checks": {"errors", "cube", "ingest", "privacy", "release", "schedule", "spec"},
+    "next_checks": {"errors", "cube", "ingest", "privacy", "regular", "release", "schedule", "spec"},
     "next_release": {
         *("errors", "learned_shape", "mechanisms", "operator_record", "privacy", "publication", "release", "schedule"),
         *("next_checks", "next_recovery", "series_lock", "spec"),
@@ -63,11 +63,12 @@ MAY_IMPORT = {
     },
     # What recipients use sees releases only.
     "draw": {"errors", "cube", "estimate"},
-    "report": {"errors", "cube", "draw", "estimate", "folder", "release"},
+    "report": {"errors", "cube", "draw", "estimate", "folder", "progress", "release"},
     "serve": {"errors", "cube", "estimate", "release"},
     "cli": {
         *("errors", "audit", "serve", "report", "ingest", "mechanisms", "privacy", "publication", "release", "spec"),
-        *("evaluate", "draw", "folder", "debit", "next_checks", "next_release", "plan", "regular", "schedule"),
+        *("evaluate", "draw", "folder", "debit", "next_checks", "next_release", "plan", "progress", "regular"),
+        "schedule",
     },
     # Attacks on the claim: they run the real path, and sources and noise of their own where that shows more.
     "audit": {

@@ -166,10 +166,21 @@ def test_mechanisms_that_would_read_earlier_weeks_again_are_refused(series: dict
     assert not series["out"].exists()
 
 
-@pytest.mark.parametrize("changes", [{"cadence": "day"}, {"grid": (2, 2)}, {"step": "30min"}])
-def test_what_could_not_be_read_as_one_series_is_refused(series: dict[str, Any], changes: dict[str, Any]) -> None:
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({"cadence": "day"}, "cadence week .* the spec day"),
+        ({"grid": (2, 2)}, r"release of this series has the grid 4x4, the spec 2x2\."),
+        ({"extent": (0, 0, 4, 4.5)}, r"has the extent 0\.0,0\.0,4\.0,4\.0, the spec 0\.0,0\.0,4\.0,4\.5\."),
+        ({"crs": "EPSG:27700"}, r"has the coordinate system local, the spec EPSG:27700\."),
+        ({"step": "30min"}, r"has steps of 3600 s, the spec of 1800 s\."),
+    ],
+)
+def test_what_could_not_be_read_as_one_series_is_refused(
+    series: dict[str, Any], changes: dict[str, Any], told: str
+) -> None:
     published(series)
-    with pytest.raises(UsageError, match="give a new series another --out"):
+    with pytest.raises(UsageError, match=f"{told}.*give a new series another --out"):
         published({**series, **changes})
     assert listed(series) == NAMES[:1]
 

@@ -1,4 +1,4 @@
-"""What a series is refused for before anything is read: its folder, the ledger's calendar, files that are missing."""
+"""What a series is refused for before anything is read: its folder, its ledger, files that are missing."""
 
 from __future__ import annotations
 
@@ -12,11 +12,13 @@ import pytest
 from tests import lake
 
 from gridveil import publish_next
-from gridveil.errors import InputError, UsageError
+from gridveil.errors import GridveilError, InputError, UsageError
 from gridveil.next_checks import check_calendar
-from gridveil.privacy.ledger.book import create_ledger
+from gridveil.privacy.ledger.book import create_ledger, open_ledger
 from gridveil.privacy.ledger.population import Population
 from gridveil.publication import Published
+from gridveil.release.catalogue import read_catalogue
+from gridveil.release.files import ENTRY
 from gridveil.schedule import Schedule
 from gridveil.spec import make_spec
 
@@ -93,3 +95,72 @@ def test_a_release_that_was_moved_away_is_missed(days: dict[str, Any], tmp_path:
     (tmp_path / "series/2013-01-07").rename(tmp_path / "away")
     with pytest.raises(InputError, match=r"2013-01-07: catalogue.json lists it, and it is missing"):
         publish_next(**days)
+
+
+def with_ledger(days: dict[str, Any], name: str = "town.db", population: str = "town") -> dict[str, Any]:
+    where = str(days["out"].parent / name)
+    calendar = ("household-window", "day", "Europe/London")
+    create_ledger(where).add_population(Population(population, Fraction(9), *calendar))
+    return {**days, "ledger": where, "no_ledger": False}
+
+
+def lose(ledger: str) -> None:
+    for path in Path(ledger).parent.glob(f"{Path(ledger).name}*"):
+        path.unlink()
+
+
+def test_a_fresh_ledger_does_not_go_on_with_a_series(days: dict[str, Any], tmp_path: Path) -> None:
+    """Its label would tell the sum of one release."""
+    settings = with_ledger(days)
+    for _ in range(2):
+        publish_next(**settings)
+    shutil.rmtree(tmp_path / "lake")  # so that nothing can be read
+    lose(settings["ledger"])
+    with pytest.raises(InputError, match=r"series were debited to one; make no new one, but bring back the ledger"):
+        publish_next(**settings)
+    with_ledger(days)
+    with pytest.raises(InputError, match=r"'town' has no debit of 2013-01-07, 2013-01-08, so .* If the ledger is lost"):
+        publish_next(**settings)
+    assert [entry.kind for entry in open_ledger(settings["ledger"]).entries("town")] == ["population"]
+    assert len(read_catalogue(days["out"]).releases) == 2
+
+
+def test_nor_does_another_population_or_an_old_copy(days: dict[str, Any]) -> None:
+    settings = with_ledger(days)
+    publish_next(**settings)
+    kept = {path: path.read_bytes() for path in days["out"].parent.glob("town.db*")}
+    publish_next(**settings)
+    with_ledger(days, population="village")
+    with pytest.raises(InputError, match=r"'village' has no debit of .* Give the population of these releases"):
+        publish_next(**{**settings, "population": "village"})
+    lose(settings["ledger"])
+    for path, content in kept.items():
+        path.write_bytes(content)
+    with pytest.raises(InputError, match="'town' has no debit of 2013-01-08, so"):
+        publish_next(**settings)
+
+
+def test_an_entry_that_was_deleted_is_looked_for_in_the_label(days: dict[str, Any]) -> None:
+    settings = with_ledger(days)
+    publish_next(**settings)
+    (days["out"] / "2013-01-07" / ENTRY).unlink()
+    with pytest.raises(InputError, match="no debit of 2013-01-07"):
+        publish_next(**with_ledger(days, "other.db"))
+    assert isinstance(publish_next(**settings), Published)
+
+
+def test_releases_that_no_ledger_counted_are_told_of(days: dict[str, Any]) -> None:
+    """A ledger that comes later cannot know them, and their labels say that nobody kept count."""
+    publish_next(**days)
+    done = publish_next(**with_ledger(days))
+    assert isinstance(done, Published)
+    assert any("1 of the earlier releases of this series were published with --no-ledger" in w for w in done.warnings)
+    assert not publish_next(**days).warnings  # type: ignore[union-attr]  # published, without a ledger
+
+
+def test_a_ledger_in_a_database_that_is_gone_is_not_made_anew(days: dict[str, Any]) -> None:
+    publish_next(**with_ledger(days))
+    gone = {**days, "ledger": "postgresql://nobody@127.0.0.1:1/nothing", "no_ledger": False}
+    with pytest.raises(GridveilError) as told:
+        publish_next(**gone)
+    assert "were debited to a ledger: if it is gone, bring back" in told.value.__notes__[0]

@@ -1,4 +1,4 @@
-"""What a run of a series checks before it reads anything: its folder, the ledger's calendar, the files that it needs.
+"""What a run of a series checks before it reads anything: its folder, its ledger, the files that it needs.
 
 All of it is public: settings, names of files, and the ledger.
 """
@@ -8,19 +8,30 @@ from __future__ import annotations
 import os
 import re
 from datetime import timedelta
+from hashlib import sha256
 from pathlib import Path
 
 from gridveil.cube import Window
-from gridveil.errors import InputError, UsageError
+from gridveil.errors import GridveilError, InputError, UsageError
 from gridveil.ingest.partitions import find_files, has_fields, partitions
 from gridveil.privacy.ledger.book import Ledger, open_ledger
 from gridveil.privacy.ledger.place import is_address
 from gridveil.privacy.ledger.population import Population, Read
-from gridveil.release.catalogue import CATALOGUE, Catalogue
+from gridveil.regular import read_regular
+from gridveil.release.catalogue import CATALOGUE, Catalogue, Listed, is_series, read_catalogue
+from gridveil.release.files import ENTRY
+from gridveil.release.series import read_part
+from gridveil.release.verify_entry import LARGEST_ENTRY
 from gridveil.schedule import AHEAD, Schedule
 from gridveil.spec import Spec
 
 WILD = re.compile(r"[%*?\[]")
+MOST_NAMED = 3
+
+RESTORE = (
+    "bring back the ledger that they were debited to, whole (docs/ledger.md, Is it sound?). If it is lost for good, "
+    "the series ends here, and a new one begins elsewhere (docs/regular-publication.md, If the ledger is lost)"
+)
 
 
 def check_apart(spec: Spec, folder: Path) -> None:
@@ -53,13 +64,7 @@ def check_listed(folder: Path, catalogue: Catalogue) -> None:
 
 def check_calendar(spec: Spec, schedule: Schedule) -> None:
     """Refuse a ledger whose windows those of the series cross, in any window of a year: later would be too late."""
-    if spec.ledger is not None and not is_address(spec.ledger) and not os.path.lexists(spec.ledger):
-        msg = (
-            f"{spec.ledger}: there is no ledger; make one: gridveil ledger init {spec.ledger} --population NAME --cap "
-            f"EPSILON{spec.ledger_flags()} (docs/regular-publication.md, The ledger)"
-        )
-        raise InputError(msg)
-    population = None if spec.ledger is None else _population(open_ledger(spec.ledger), spec.population)
+    population = None if spec.ledger is None else _population(_ledger(spec), spec.population)
     if population is None or population.window is None:
         return
     for turn in schedule.turns():
@@ -73,6 +78,36 @@ def check_calendar(spec: Spec, schedule: Schedule) -> None:
                 "(gridveil ledger init), and name it (--population)"
             )
             raise UsageError(msg)
+
+
+def check_debits(spec: Spec, folder: Path, catalogue: Catalogue) -> tuple[str, ...]:
+    """Refuse a ledger that does not know the debits of this series: the sum that labels tell would begin anew.
+
+    Return what is to be said of releases that no ledger kept count of.
+    """
+    if spec.ledger is None:
+        return ()
+    ledger = open_ledger(spec.ledger)
+    population = _population(ledger, spec.population)
+    if population is None:
+        return ()
+    known = {entry.hash for entry in ledger.entries(population.name) if entry.kind == "debit"}
+    debits = {listed.path: _debit(folder, listed) for listed in catalogue.releases}
+    missing = [path for path, debit in debits.items() if debit is not None and debit not in known]
+    if missing:
+        others = f" and {len(missing) - MOST_NAMED} more" if len(missing) > MOST_NAMED else ""
+        msg = (
+            f"{ledger.where}: population '{population.name}' has no debit of {', '.join(missing[:MOST_NAMED])}{others}"
+            f", so that labels would tell a sum without them, though the series {folder} has them. Nothing was read, "
+            f"published or debited. Give the population of these releases (--population), or {RESTORE}"
+        )
+        raise InputError(msg)
+    uncounted = [path for path, debit in debits.items() if debit is None]
+    told = (
+        f"WARNING: {len(uncounted)} of the earlier releases of this series were published with --no-ledger "
+        f"({', '.join(uncounted[:1])} is the first). The ledger's sum, which the label tells, is without them."
+    )
+    return (told,) if uncounted else ()
 
 
 def missing_interval(spec: Spec, window: Window) -> str | None:
@@ -119,3 +154,39 @@ def _population(ledger: Ledger, name: str | None) -> Population | None:
     if name is None:
         return there[0] if len(there) == 1 else None
     return next((one for one in there if one.name == name), None)
+
+
+def _ledger(spec: Spec) -> Ledger:
+    """Open the ledger of a spec; who has debited to one before is not told to make another."""
+    where, debited = spec.ledger or "", _has_debits(spec.out)
+    if not is_address(where) and not os.path.lexists(where):
+        msg = (
+            f"{where}: there is no ledger, and releases of the series {spec.out} were debited to one; make no new one, "
+            f"but {RESTORE}"
+            if debited
+            else f"{where}: there is no ledger; make one: gridveil ledger init {where} --population NAME --cap "
+            f"EPSILON{spec.ledger_flags()} (docs/regular-publication.md, The ledger)"
+        )
+        raise InputError(msg)
+    try:
+        return open_ledger(where)
+    except GridveilError as error:
+        if debited:
+            error.add_note(f"Releases of the series {spec.out} were debited to a ledger: if it is gone, {RESTORE}")
+        raise
+
+
+def _has_debits(folder: Path | None) -> bool:
+    """Whether a series has releases that were debited."""
+    if folder is None or not is_series(folder):
+        return False
+    return any(os.path.lexists(folder / listed.path / ENTRY) for listed in read_catalogue(folder).releases)
+
+
+def _debit(folder: Path, listed: Listed) -> str | None:
+    """Return the hash of a release's debit, which is the digest of its entry's file; `None` if there was no ledger."""
+    path = folder / listed.path / ENTRY
+    if os.path.lexists(path):
+        return sha256(read_regular(path, LARGEST_ENTRY)).hexdigest()
+    entry = read_part(folder, listed).label.ledger_entry
+    return None if entry is None else entry.hash

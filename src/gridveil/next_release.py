@@ -6,6 +6,7 @@ earlier windows is read again but their releases.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 from fractions import Fraction
@@ -17,7 +18,7 @@ from gridveil.errors import BudgetError, UsageError
 from gridveil.learned_shape import learn_shape
 from gridveil.mechanisms.base import Progress, silent
 from gridveil.mechanisms.registry import make, train_steps
-from gridveil.next_checks import check_apart, check_calendar, check_last_interval, check_listed
+from gridveil.next_checks import check_apart, check_calendar, check_debits, check_last_interval, check_listed
 from gridveil.next_recovery import listing, next_turn, with_unlisted
 from gridveil.operator_record import check_record
 from gridveil.privacy.ledger.book import open_ledger
@@ -93,6 +94,7 @@ def run_next(
         catalogue = _catalogue(spec, schedule, folder)
         check_listed(folder, catalogue)
         _check_alike(spec, folder, catalogue)
+        uncounted = check_debits(spec, folder, catalogue)
         before, catalogue = catalogue, with_unlisted(spec, schedule, folder, catalogue)
         adopted = _adopted(folder, before, catalogue)
         turn = next_turn(schedule, catalogue)
@@ -113,7 +115,7 @@ def run_next(
             )
             raise BudgetError(msg) from error
         write_catalogue(folder, listing(catalogue, folder, turn))
-    return replace(published, warnings=(*adopted, *published.warnings))
+    return replace(published, warnings=(*adopted, *uncounted, *published.warnings))
 
 
 def _adopted(folder: Path, before: Catalogue, after: Catalogue) -> tuple[str, ...]:
@@ -153,12 +155,27 @@ def _check_alike(spec: Spec, folder: Path, catalogue: Catalogue) -> None:
     """Refuse a release on another grid, or of other steps, than those before: they could not be read as one."""
     for listed in catalogue.releases[-1:]:
         label = read_part(folder, listed).label
-        if label.grid != GridFacts.of(spec.to_grid()) or label.window.step_seconds != spec.step:
+        has, wanted = (label.grid, label.window.step_seconds), (GridFacts.of(spec.to_grid()), spec.step)
+        apart = [
+            *(f"{name} {was}, the spec {now}" for name, was, now in _differing(has[0], wanted[0])),
+            *([f"steps of {has[1]} s, the spec of {wanted[1]} s"] if has[1] != wanted[1] else []),
+        ]
+        if apart:
             msg = (
-                f"{folder / listed.path}: the latest release of this series has another grid or other steps than the "
-                "spec, and the two could not be read as one; give a new series another --out"
+                f"{folder / listed.path}: the latest release of this series has {'; '.join(apart)}. The two could not "
+                "be read as one; give a new series another --out"
             )
             raise UsageError(msg)
+
+
+def _differing(has: GridFacts, wanted: GridFacts) -> Iterator[tuple[str, str, str]]:
+    """Give what differs between two grids, by the settings' names, as a spec writes it."""
+    pairs = {
+        "the extent": [f"{one.x0!r},{one.y0!r},{one.x1!r},{one.y1!r}" for one in (has, wanted)],
+        "the grid": [f"{one.nx}x{one.ny}" for one in (has, wanted)],
+        "the coordinate system": [one.crs for one in (has, wanted)],
+    }
+    return ((name, was, now) for name, (was, now) in pairs.items() if was != now)
 
 
 def _refuse_again(spec: Spec, turn: Turn) -> None:

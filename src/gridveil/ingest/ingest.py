@@ -11,6 +11,7 @@ from gridveil.ingest.checkpoints import digest, run_key
 from gridveil.ingest.engines.connect import connect
 from gridveil.ingest.engines.engine import Engine, Part, answers
 from gridveil.ingest.engines.settings import EngineSettings
+from gridveil.ingest.partitions import has_fields
 from gridveil.ingest.parts import Summed, contributions, doubtful, look_again, resolved, together
 from gridveil.ingest.report import Report, household_faults, reading_faults
 from gridveil.ingest.rules import coordinates, judged, places, readings
@@ -99,7 +100,7 @@ def _ingest(
         if once is not None:
             sure = table.filter(~doubtful(engine, table)).select("number", "step", "wh")
             table = sure.union(engine.keep("resolved", resolved(once)))
-        dropped, of_readings = reading_faults(engine, parts, once)
+        dropped, of_readings = reading_faults(engine, parts, once, by_days=has_fields(readings_table.path))
     progress(AGAIN, 1.0)
     total = sum(part.readings + sum(part.faults.values()) for part in parts)
     counted = sum(part.readings for part in parts) - dropped

@@ -34,6 +34,8 @@ from gridveil.progress import Progress, silent
 
 Ints = NDArray[np.int64]
 
+SUMMING = "bound and sum the households"
+
 Losses = dict[tuple[Window, Bound], NDArray[np.float64]]
 """What every pillar has lost on each window under each bound."""
 
@@ -66,7 +68,8 @@ class Kernel:
     With a `permit` the whole budget is debited to a ledger before the first measurement is charged, and only windows
     that the debit names are measured. Test noise has no permit: what it makes is no release.
 
-    `progress` is told how much of a cube too large to be held was gone through: public numbers.
+    `progress` is told when the source is asked, and how much of a cube too large to be held was gone through: all of it
+    follows from public numbers and earlier answers.
     """
 
     def __init__(
@@ -283,7 +286,9 @@ class Kernel:
         with self._one_at_a_time:
             self._charge(window, fixed=epsilon)
             self._records.append(Record("household_totals", len(bins), epsilon, window, None))
+            self._progress(SUMMING, 0.0)
             true = self._source.count_totals(window, self._bound.step, bins)
+            self._progress(SUMMING, 1.0)
             return Measurement(self._noise.add(true, scales), scales)
 
     def _answer(self, question: Question) -> Ints:
@@ -335,10 +340,11 @@ class Kernel:
         if is_held(math.prod(shape)):
             yield slice(0, shape[0]), self._cube(window, bound, shape)
             return
+        self._progress(SUMMING, 0.0)
         for rows in slabs_of(shape):
             slab = self._source.bounded_cube(window, bound, rows)
             yield rows, _checked(slab, (rows.stop - rows.start, *shape[1:]))
-            self._progress("add up the cube", rows.stop / shape[0])
+            self._progress(SUMMING, rows.stop / shape[0])
 
     def _cube(self, window: Window, bound: Bound, shape: tuple[int, int, int]) -> Ints:
         """Return a cube that is held from now on, with as many of those asked for last as there is room for."""
@@ -346,7 +352,9 @@ class Kernel:
         while self._cubes and not is_held(math.prod(shape) + sum(held.size for held in self._cubes.values())):
             del self._cubes[next(iter(self._cubes))]
         if cube is None:
+            self._progress(SUMMING, 0.0)
             cube = _checked(self._source.bounded_cube(window, bound), shape)
+            self._progress(SUMMING, 1.0)
         self._cubes[window, bound] = cube
         return cube
 

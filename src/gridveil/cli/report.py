@@ -22,7 +22,8 @@ def run(
 
     opened = open_release(release)
     show.note(opened.label)
-    write_report(opened, out, name=release.resolve().name, zone=timezone or _own(release))
+    with show.bars() as tell:
+        write_report(opened, out, name=release.resolve().name, zone=timezone or _own(release), progress=tell)
     typer.echo(f"{out} (open it in a browser, or mail it: it loads nothing)")
 
 

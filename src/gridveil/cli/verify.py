@@ -39,11 +39,9 @@ def run(
     if not release.is_dir():
         msg = f"{release}: there is no such folder; give the folder of a release"
         raise InputError(msg)
-    if is_series(release):
-        with show.bars() as tell:
-            checks = verify_series(release, book, tell)
-    else:
-        checks = verify(release, book)
+    look = verify_series if is_series(release) else verify
+    with show.bars() as tell:
+        checks = look(release, book, tell)
     table = Table("what", "", "what it means")
     styles = {"ok": "green", "FAULT": "bold red", "not checked": "dim"}
     for check in checks:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Literal
 
 from gridveil.errors import GridveilError, InputError
+from gridveil.progress import Progress, silent
 from gridveil.regular import read_regular
 from gridveil.release.error_bars.posterior import Draws
 from gridveil.release.files import ENTRY, LABEL, README, SUMS, VALUES, load_label
@@ -59,13 +60,13 @@ class NotCheckedError(Exception):
     """There is nothing to look at, and that is no fault."""
 
 
-def verify(folder: Path, ledger: Book | None = None) -> list[Check]:
+def verify(folder: Path, ledger: Book | None = None, progress: Progress = silent) -> list[Check]:
     """Look at a release that may be anybody's, within limits of time and memory. Only "FAULT" is a fault."""
     label, found = _label(folder)
     digests: dict[str, str] = {}
 
     def sums() -> str:
-        digests.update(_digests(folder))
+        digests.update(_digests(folder, progress))
         return _check_sums(folder, digests, label)
 
     def needs_label(question: Callable[[Label], str]) -> Callable[[], str]:
@@ -81,7 +82,7 @@ def verify(folder: Path, ledger: Book | None = None) -> list[Check]:
     checks = [
         found,
         _look(SUMS, sums),
-        _look(VALUES, needs_label(lambda known: check_cube(folder / VALUES, known))),
+        _look(VALUES, needs_label(lambda known: check_cube(folder / VALUES, known, progress))),
         _look(README, needs_label(lambda known: _check_readme(folder, known))),
         _look(ENTRY, needs_label(lambda known: _check_entry(folder, known))),
     ]
@@ -114,11 +115,11 @@ def _label(folder: Path) -> tuple[Label | None, Check]:
     return label, _look(LABEL, lambda: check_facts(label))
 
 
-def _digests(folder: Path) -> dict[str, str]:
+def _digests(folder: Path, progress: Progress) -> dict[str, str]:
     digests = {}
     for name in filter(lambda name: (folder / name).exists(), SUMMED):
         try:
-            digests[name] = digest(folder / name)
+            digests[name] = digest(folder / name, progress if name == VALUES else silent)
         except (OSError, ValueError) as error:
             msg = f"{name}: {getattr(error, 'strerror', None) or error}"
             raise ValueError(msg) from error

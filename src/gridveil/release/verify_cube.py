@@ -10,6 +10,7 @@ from time import monotonic
 
 import numpy as np
 
+from gridveil.progress import Progress, silent
 from gridveil.release.files import VALUES, Stored
 from gridveil.release.label import Label
 from gridveil.release.read import read_content, reading, standard_errors
@@ -17,15 +18,16 @@ from gridveil.release.read import read_content, reading, standard_errors
 BLOCK_CELLS = 2**21
 WIDEST = 512  # cells of a block across, and up
 SECONDS = 60.0
+STAGE = "compare values and prefix sums"
 ROUNDING = 1e-9  # of the largest sum; float64 adds up millions of values to better than that
 
 
-def check_cube(path: Path, label: Label) -> str:
+def check_cube(path: Path, label: Label, progress: Progress = silent) -> str:
     """Return how much was compared, or raise with what does not fit. Memory and time have limits, whoever wrote it."""
     content = read_content(path, label)
     with reading(path):
         _check_attributes(content.values.file, label)
-        share = _compare(content.values, standard_errors(content.values), content.prefix.dataset)
+        share = _compare(content.values, standard_errors(content.values), content.prefix.dataset, progress)
     return "values and prefix sums agree" + ("" if share == 1 else f", as far as compared: {math.floor(100 * share)} %")
 
 
@@ -37,7 +39,7 @@ def _check_attributes(file: Stored, label: Label) -> None:
             raise ValueError(msg)
 
 
-def _compare(values: Stored, errors: Stored, prefix: Stored) -> float:
+def _compare(values: Stored, errors: Stored, prefix: Stored, progress: Progress) -> float:
     """Compare block by block, and return the share that was compared before time was up."""
     begun, done, largest = monotonic(), 0, 0.0
     for block in _blocks(values.shape):
@@ -60,6 +62,7 @@ def _compare(values: Stored, errors: Stored, prefix: Stored) -> float:
             msg = f"its prefix sums are not those of its values: answers to queries would not be what {VALUES} says"
             raise ValueError(msg)
         done += stored.size
+        progress(STAGE, done / math.prod(values.shape))
     return float(done / math.prod(values.shape))
 
 

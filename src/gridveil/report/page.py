@@ -10,6 +10,7 @@ from pathlib import Path
 from string import Template
 
 from gridveil.folder import new_file
+from gridveil.progress import Progress, silent
 from gridveil.release import wording
 from gridveil.release.cite import bibtex, cite
 from gridveil.release.files import VALUES
@@ -25,21 +26,28 @@ from gridveil.report.where import where
 from gridveil.report.words import day_of, per, span, steps_of
 
 READABLE = 0o644
+STAGE = "draw the report"
 
 
-def write_report(release: Release, path: Path, *, name: str, zone: str = "UTC") -> None:
+def write_report(release: Release, path: Path, *, name: str, zone: str = "UTC", progress: Progress = silent) -> None:
     """Write the page about a release, whose folder has this name, to a new file."""
-    page = make_page(release, name=name, zone=zone)
+    page = make_page(release, name=name, zone=zone, progress=progress)
     with new_file(path) as aside:
         aside.write_text(page, "utf-8")
         aside.chmod(READABLE)
 
 
-def make_page(release: Release, *, name: str, zone: str = "UTC") -> str:
+def make_page(release: Release, *, name: str, zone: str = "UTC", progress: Progress = silent) -> str:
     """Return the page about a release. zone: whose clock typical days go by."""
     label, grid, window = release.label, release.grid, release.window
     parts = parts_of(window, zone)
+    progress(STAGE, 0.0)
     ranked = high.told_apart(release)
+    progress(STAGE, 1 / 3)
+    maps = where(release, parts, ranked)
+    progress(STAGE, 2 / 3)
+    curves = when(release, zone)
+    progress(STAGE, 1.0)
     corrected = label.correction is not None
     fields = {
         "title": escape(label.heading),
@@ -62,8 +70,8 @@ def make_page(release: Release, *, name: str, zone: str = "UTC") -> str:
         **_noise(label),
         "version": escape(label.gridveil_version),
         "mechanism": escape(label.mechanism.name),
-        **where(release, parts, ranked),
-        **when(release, zone),
+        **maps,
+        **curves,
         **promise(label),
     }
     return Template((files("gridveil.report") / "page.html").read_text("utf-8")).substitute(fields)

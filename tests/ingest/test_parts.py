@@ -360,16 +360,26 @@ def test_a_household_is_one_though_its_number_changed_meanwhile(
 
 @pytest.mark.usefixtures("apart")
 def test_going_on_is_told_and_is_no_measure_of_speed(tmp_path: Path) -> None:
-    at, scratch = write(tmp_path / "tables", [ROWS[:9], ROWS[9:]]), EngineSettings(scratch=tmp_path / "scratch")
-    ingest(*at, GRID, WINDOW, scratch)[0].close()
-    kept(tmp_path / "scratch")[0].unlink()
-    told: list[str] = []
-    ingest(*at, GRID, WINDOW, scratch, lambda stage, _: told.append(stage))[0].close()
-    assert [stage for stage in told if "2 of 2 parts, going on: 1 were read before, " in stage]
-    told.clear()
-    ingest(*at, GRID, WINDOW, scratch, lambda stage, _: told.append(stage))[0].close()
-    assert "read the tables (2 of 2 parts, going on: 2 were read before)" in told
-    assert not [stage for stage in told if "readings/s" in stage]
+    at = write(tmp_path / "tables", [ROWS[:5], ROWS[5:9], ROWS[9:12], ROWS[12:]])
+    told: list[tuple[str, float]] = []
+
+    def go() -> None:
+        told.clear()
+        scratch = EngineSettings(scratch=tmp_path / "scratch")
+        ingest(*at, GRID, WINDOW, scratch, lambda stage, done: told.append((stage, done)))[0].close()
+
+    go()
+    assert [done for stage, done in told if "of 4 parts, " in stage] == [0.25, 0.5, 0.75, 1.0]
+    again = "look again at doubtful readings"
+    assert told[-3:] == [("read the tables", 1.0), (again, 0.0), (again, 1.0)]
+    for file in kept(tmp_path / "scratch")[:2]:
+        file.unlink()
+    go()
+    assert told.count(("2 of 4 parts were read before.", 1.0)) == 1
+    assert [done for stage, done in told if "of 4 parts, " in stage] == [0.5, 1.0]  # of what was left
+    go()
+    assert ("4 of 4 parts were read before.", 1.0) in told
+    assert not [stage for stage, _ in told if "readings/s" in stage]
 
 
 def test_a_damaged_result_is_computed_again(expected: tuple[Any, ...], tmp_path: Path) -> None:
@@ -448,7 +458,7 @@ def test_scratch_is_emptied_by_a_release_and_is_never_in_one(
     stages: list[str] = []
     publish(**public, **tables_at, out=out, scratch=scratch, progress=lambda stage, _: stages.append(stage))
     assert list(scratch.iterdir()) == []
-    assert any(stage.startswith("read the tables (2 of 2 parts, ") for stage in stages)
+    assert "2 of 2 parts were read before." in stages
     flags = [f"--{name.replace('_', '-')}={value}" for name, value in public.items()]
     command = ["publish", readings.path, f"--households={households.path}", *flags, "--mechanism=even", "--no-ledger"]
     more = [f"--out={tmp_path / 'second'}", f"--scratch={scratch}", "--memory=1GB", "--engine=duckdb"]
@@ -458,6 +468,9 @@ def test_scratch_is_emptied_by_a_release_and_is_never_in_one(
     assert (tmp_path / "second").is_dir()
     said = capfd.readouterr()
     assert "readings/s" not in said.out
+    assert {"read the tables", "bound and sum the households"} <= set(said.err.splitlines())
+    assert "the tables" not in said.out
+    assert "\x1b" not in said.err
     assert list(scratch.iterdir()) == []
     for file in (tmp_path / "second").iterdir():
         assert b"scratch" not in file.read_bytes()

@@ -20,7 +20,7 @@ from gridveil.privacy import slabs
 from gridveil.privacy.bound import Bound
 from gridveil.privacy.budget import PureDP
 from gridveil.privacy.checks import check_scales
-from gridveil.privacy.kernel import Kernel
+from gridveil.privacy.kernel import SUMMING, Kernel
 from gridveil.privacy.transforms import Haar
 from gridveil.testing import InventedSource, Nobody, SeededLaplace
 
@@ -211,16 +211,21 @@ def test_nothing_of_the_size_of_the_cube_is_made_but_what_was_asked_for(ask: Cal
     assert len(source.asked) == 32
 
 
-def test_progress_is_told_of_cubes_that_are_not_held_alone() -> None:
+def test_progress_is_told_when_a_source_is_asked_and_of_large_cubes_how_far_it_is() -> None:
     source = source_of(SHAPE)
     told: list[tuple[str, float]] = []
     asked = {"budget": PureDP(2), "bound": Bound(step=1000, window=800), "noise": SeededLaplace(0)}
     kernel = Kernel(source, source.window, progress=lambda *how_far: told.append(how_far), **asked)
-    kernel.sums(None, 1)
-    assert told == []
+    kernel.sums(None, 0.5)
+    assert told == [(SUMMING, 0.0), (SUMMING, 1.0)]
+    kernel.sums(None, 0.5)
+    assert len(told) == 2  # it is held
+    kernel.household_totals([0, 100], 0.5)
+    assert told[2:] == [(SUMMING, 0.0), (SUMMING, 1.0)]
+    told.clear()
     with sizes(held=10, slab=48):
-        kernel.sums(None, 1)
+        kernel.sums(None, 0.5)
     assert told == [
-        *[("add up the cube", part) for part in (0.4, 0.8, 1.0)],
+        *[(SUMMING, part) for part in (0.0, 0.4, 0.8, 1.0)],
         *[("draw the noise", part) for part in (0.4, 0.8, 1.0)],
     ]

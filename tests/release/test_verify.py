@@ -89,9 +89,11 @@ def relabel(folder: Path, change: Callable[[dict[str, Any]], object]) -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_what_was_written_is_sound(publish: Publish, kind: str) -> None:
-    checks = verify(publish(kind))
+    told: dict[str, float] = {}
+    checks = verify(publish(kind), progress=told.__setitem__)
     assert [check.verdict for check in checks] == ["ok", "ok", "ok", "ok", "not checked"]
     assert "no ledger" in checks[-1].told
+    assert told == {"sum up its files": 1.0, "compare values and prefix sums": 1.0}
 
 
 def test_a_debited_release_is_sound_and_sha256sum_says_so_too(debited: Path) -> None:

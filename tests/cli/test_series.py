@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from datetime import date
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,8 @@ from typer.testing import CliRunner
 import gridveil
 from gridveil.cli.main import app
 from gridveil.errors import InputError, UsageError
+from gridveil.privacy.ledger.book import create_ledger
+from gridveil.privacy.ledger.population import Population
 from gridveil.release.catalogue import read_catalogue, write_catalogue
 
 DAYS = ("2013-03-30", "2013-03-31", "2013-04-01")
@@ -59,9 +62,34 @@ def test_info_lists_releases_with_their_epsilons(series: Path) -> None:
     assert told.count("epsilon 3, even") == 3
     assert told.count(" UTC, epsilon 3") == 3
     assert "71 steps of 3600 s from 2013-03-30 00:00 UTC." in told
-    assert "these 3 releases together" in told
+    assert "Whatever someone does with these 3 releases together" in told
+    assert "From these 3 releases together, an attacker" in told
+    assert "this release alone" not in told
     assert "release_type: Many releases" in say("info", "series", "--registry")
-    assert "Releases\n" not in say("info", str(series / DAYS[0]))
+    one = say("info", str(series / DAYS[0]))
+    assert "Releases\n" not in one
+    assert "From this release alone, an attacker" in one
+
+
+@pytest.mark.parametrize("unit", ["household", "household-window"])
+def test_what_a_ledger_knew_before_a_gap_is_not_told_as_what_it_knows_now(
+    made: Path, tmp_path: Path, unit: str
+) -> None:
+    where, calendar = str(tmp_path / "town.db"), ("day", "Europe/London") if unit == "household-window" else ()
+    create_ledger(where).add_population(Population("town", Fraction(9), unit, *calendar))
+    changes = {"cadence": "day", "ledger": where, "no_ledger": False, "bound_window": 40}
+    for _ in DAYS:
+        gridveil.publish_next(**lake.settings(made.parent / "lake", tmp_path / "series", DAYS[0], **changes))
+    with_gap(tmp_path / "series")
+    told = say("info", str(tmp_path / "series"))
+    assert "so far" not in told
+    assert told.count("All 2 releases of this series, also those beyond its gaps, have epsilon 6 together.") == 2
+    if unit == "household":
+        assert "with the last of these, epsilon 3 of at most 9 was spent." in told
+        assert "From all releases that the ledger knows up to the last of these, epsilon 9 together" in told
+    else:
+        for spent in (3, 9):
+            assert f"loses the sum of all releases: epsilon {spent} up to the last of these (an attacker" in told
 
 
 def test_queries_add_up_over_releases(series: Path) -> None:

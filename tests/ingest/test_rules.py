@@ -40,11 +40,13 @@ def test_what_is_unreadable_is_shown_beside_what_is_readable(ask: Any) -> None:
     assert "not finite: there is '\\x1b0.5'; write 0.5, with a point (docs/input.md, Energy)" in energy
     long = ask(at("4" * 1000))[1].hints[0]
     assert f"there is '{'4' * 40}...'" in long
-    assert (
-        ask({**at(""), "timestamp": pa.array([None], pa.timestamp("us"))})[1]
-        .hints[0]
-        .startswith("Timestamp missing or unreadable: write")
-    )
+
+
+def test_of_what_is_no_text_it_is_told_what_is_wrong_not_how_to_write_text(ask: Any) -> None:
+    (hint,) = ask({**at("2013-02-04", "2013-02-04 01:00"), "kwh": [float("nan"), 1.0]})[1].hints
+    assert hint == ("Energy missing, unreadable or not finite: there is none (empty or null), or it is NaN or infinite")
+    (hint,) = ask({**at(""), "timestamp": pa.array([None], pa.timestamp("us"))})[1].hints
+    assert hint.startswith("Timestamp missing or unreadable: there is none (empty or null)")
 
 
 def test_a_place_outside_is_shown_beside_the_extent(ask: Any) -> None:

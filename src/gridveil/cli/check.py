@@ -47,7 +47,7 @@ def run(
     """Show what a publication would drop and why, without publishing. For the operator only.
 
     Takes the flags of `publish` but those of the label; bounds, epsilon and --out are not needed. Of a series (a spec
-    with a cadence) it looks at the next window.
+    with a cadence) it looks at the next window, and what is missing fails only once that one is over.
     """
     flags = {name: value for name, value in locals().items() if name not in ("source", "parameters", "strict")}
     from gridveil.cli import show
@@ -58,15 +58,20 @@ def run(
     spec = o.spec_from(source, parameters, flags)
     series = spec.cadence is not None
     plan = Plan.of(upcoming(spec) if series else spec)
-    if series:
-        _tell_window(plan)
-    with show.bars(spec.scratch) as tell:
-        ingested, report = plan.ingest(tell)
-        ingested.close()
+    waits = series and _tell_window(plan)
+    try:
+        with show.bars(spec.scratch) as tell:
+            ingested, report = plan.ingest(tell)
+            ingested.close()
+    except InputError as error:
+        if not waits:
+            raise
+        show.out.print(f"There is nothing to look at yet ({error}).")
+        return
     show.report(report, show.out)
     if plan.in_degrees_of_nothing():
         show.out.print(f"WARNING: {NO_CRS}. Without it `publish` refuses to go on.")
-    if not report.counted:
+    if not report.counted and not waits:
         msg = "no reading counts: there is nothing to publish"
         raise InputError(msg)
     if strict and _to_report(report, plan.spec):
@@ -74,8 +79,8 @@ def run(
         raise InputError(msg)
 
 
-def _tell_window(plan: Plan) -> None:
-    """Say which window of a series is looked at, and what it still waits for."""
+def _tell_window(plan: Plan) -> bool:
+    """Say which window of a series is looked at, and what it still waits for; return whether it is not over."""
     from datetime import UTC, datetime
 
     from gridveil.cli import show
@@ -85,11 +90,13 @@ def _tell_window(plan: Plan) -> None:
     zone = plan.spec.tables()[0].timezone
     start, end = (f"{at.astimezone(timezone(zone)):%Y-%m-%d %H:%M}" for at in (plan.window.start, plan.window.end))
     show.out.print(f"The next window of the series: {start} to {end} ({zone}).")
-    if plan.window.end > datetime.now(UTC):
+    waits = plan.window.end > datetime.now(UTC)
+    if waits:
         show.out.print(f"It is not over: `publish --next` waits until {end}.")
     missing = missing_interval(plan.spec, plan.window)
     if missing is not None:
         show.out.print(f"WARNING: {missing}. `publish --next` waits for it.")
+    return waits
 
 
 def _to_report(report: Report, spec: Spec) -> list[Fault]:

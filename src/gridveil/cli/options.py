@@ -102,11 +102,23 @@ OperatorRecord = Annotated[
     typer.Option(help="A new file for the operator only: digests and counts of what was read, never to be published"),
 ]
 
+TABLE_NAMES = ("readings", "households")
 _OF_READINGS = ("timezone", "timestamps", "unit", "interval")
 
 
-def spec_from(source: str | None, parameters: list[str] | None, flags: dict[str, Any], spec: str | None = None) -> Spec:
-    """Return the spec: what the TOML file says (`source` or `spec`), overridden by flags that were given."""
+def spec_from(
+    source: str | None,
+    parameters: list[str] | None,
+    flags: dict[str, Any],
+    spec: str | None = None,
+    *,
+    tables: bool = True,
+) -> Spec:
+    """Return the spec: what the TOML file says (`source` or `spec`), overridden by flags that were given.
+
+    tables: whether they are read; if not, what is said of readings (the timezone, by which windows begin) holds without
+    a place where they are.
+    """
     from gridveil.spec import make_spec, read_spec
 
     is_spec = source is not None and source.endswith(".toml")
@@ -122,6 +134,10 @@ def spec_from(source: str | None, parameters: list[str] | None, flags: dict[str,
     of_readings = {name: given.pop(name) for name in _OF_READINGS if name in given}
     if of_readings:
         settings["readings"] = {**_group(settings, "readings"), **of_readings}
+    if not tables:
+        settings |= {
+            name: {"path": name, **_group(settings, name)} for name in TABLE_NAMES if _lacks_place(settings, name)
+        }
     if given.get("mechanism", settings.get("mechanism")) != settings.get("mechanism"):
         settings.pop("parameters", None)  # those in the file are of another mechanism
     if "no_ledger" in given and "ledger" not in given:
@@ -130,6 +146,11 @@ def spec_from(source: str | None, parameters: list[str] | None, flags: dict[str,
         settings.pop("no_ledger", None)
     settings["parameters"] = {**_group(settings, "parameters"), **dict(_pair(text) for text in parameters or [])}
     return make_spec({**settings, **given})
+
+
+def _lacks_place(settings: dict[str, Any], name: str) -> bool:
+    """Whether something is said of a table, but not where it is."""
+    return isinstance(settings.get(name), dict) and not settings[name].keys() & {"path", "table"}
 
 
 def _group(settings: dict[str, Any], name: str) -> dict[str, Any]:

@@ -61,7 +61,7 @@ def run(
         from gridveil.evaluate.plan_figure import draw_outlook
 
         kind = check_format(figure)
-    spec = o.spec_from(source, parameters, flags)
+    spec = o.spec_from(source, parameters, flags, tables=False)
     takes = None
     if spec.cadence is not None:
         schedule = Schedule.of(spec)

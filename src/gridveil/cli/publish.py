@@ -99,12 +99,11 @@ def run(
         show.out.print(sentence)
     for sentence in debited(entry, PureDP(str(spec.epsilon)).epsilon) if entry else ():
         show.out.print(sentence)
-    show.out.print(
+    again_costs = (
         f"Epsilon {privacy.epsilon:g} is spent now, and publishing the same households again adds to it: "
         "try grids with plan, not with publish."
     )
-    if next_window:
-        show.out.print(_due(spec))
+    show.out.print(_due(spec) if next_window else again_costs)
     place = published.path.parent if next_window else published.path
     show.out.print(f"Next: {show.command('serve', place, '--open')}")
     show.out.print(f"      {show.command('query', place)}")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from gridveil.cube import Grid
 from gridveil.ingest.engines.engine import Engine, answers
-from gridveil.ingest.rules import ENERGY_FAULT, FAULTY, READING_FAULTS, TIMESTAMP_FAULT, Places
+from gridveil.ingest.rules import ENERGY_FAULT, FAULTY, OUTSIDE_STEPS, READING_FAULTS, TIMESTAMP_FAULT, Places
 
 if TYPE_CHECKING:
     import ibis
@@ -27,6 +27,19 @@ READABLE = {
     TIMESTAMP_FAULT: "write 2013-02-04 00:30:00, year first (docs/input.md, Time)",
     ENERGY_FAULT: "write 0.5, with a point (docs/input.md, Energy)",
 }
+"""For text that has another form."""
+NOT_TEXT = {
+    TIMESTAMP_FAULT: "there is none (empty or null), or one that is not finite",
+    ENERGY_FAULT: "there is none (empty or null), or it is NaN or infinite",
+}
+"""Where no text was written that could have another form."""
+
+BESIDE = (
+    "files of the window's days are read whole, and on purpose those of the day before and the day after, in which "
+    "readings of the window may lie: their rows of other times are here, as they should be. Where the files of the "
+    "window's own days hold another day's readings, those are here too, and then fewer readings count than you expect "
+    "(docs/regular-publication.md, Only the files of the window)"
+)
 
 LONGEST_SHOWN = 40
 
@@ -69,10 +82,13 @@ class Report:
         return [f"{fault.what.capitalize()}: {fault.hint}" for fault in self.faults if fault.hint]
 
 
-def reading_faults(engine: Engine, parts: list[Summed], once: ibis.Table | None) -> tuple[int, list[Fault]]:
+def reading_faults(
+    engine: Engine, parts: list[Summed], once: ibis.Table | None, *, by_days: bool = False
+) -> tuple[int, list[Fault]]:
     """Return how many readings are duplicates, and all that is wrong with the rows of readings.
 
     once: what `parts.look_again` found.
+    by_days: whether files were chosen by the days of the window.
     """
     if once is None:
         return 0, []
@@ -86,7 +102,7 @@ def reading_faults(engine: Engine, parts: list[Summed], once: ibis.Table | None)
     of_doubt = found.get(OVER, {"duplicates": 0, "over": 0})
     counts[OVER] = of_doubt["over"]
     faults = [
-        Fault("readings", FAULTS[code], count, example["example"], _readable(code, example["text"]))
+        Fault("readings", FAULTS[code], count, example["example"], _hint(code, example["text"], by_days=by_days))
         for code, count in sorted((+counts).items())
         for example in [found.get(code, {"example": None, "text": None})]  # unless files changed meanwhile
     ]
@@ -95,12 +111,13 @@ def reading_faults(engine: Engine, parts: list[Summed], once: ibis.Table | None)
     return twice, [*faults, *duplicates]
 
 
-def _readable(fault: int, text: str | None) -> str | None:
-    """Return what is readable, beside what is not."""
+def _hint(fault: int, text: str | None, *, by_days: bool) -> str | None:
+    """Return what is readable, beside what is not; or why rows are outside the steps."""
+    if by_days and FAULTS[fault] == OUTSIDE_STEPS:
+        return BESIDE
     if fault not in READABLE:
         return None
-    seen = "" if text is None else f"there is {_shown(text)}; "
-    return f"{seen}{READABLE[fault]}"
+    return NOT_TEXT[fault] if text is None else f"there is {_shown(text)}; {READABLE[fault]}"
 
 
 def _shown(text: str) -> str:

@@ -222,7 +222,7 @@ def _privacy(label: Label) -> list[str]:
         f"Definition: {privacy.definition}, epsilon {wording.exact(privacy.epsilon)}.",
         f"Accounted for: {privacy.epsilon_accounted:g}, by the cell whose households lost most.",
         f"Protected: {privacy.unit}. Neighbours: {privacy.neighbours}.",
-        wording.attack(privacy.attacker_true_positive_rate),
+        wording.attack(privacy.attacker_true_positive_rate, label.releases),
         *_all_releases(label),
         *warnings(label),
     ]

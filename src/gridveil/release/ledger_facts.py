@@ -81,14 +81,14 @@ def in_words(facts: LedgerFacts) -> str:
     )
 
 
-def loses_the_sum(spent: Fraction) -> str:
+def loses_the_sum(spent: Fraction, when: str = "so far") -> str:
     """Return what a cap for each window of the calendar does not limit, and what that gives an attacker.
 
     >>> loses_the_sum(Fraction(5, 2)).partition("epsilon ")[2][:14]
     '2.5 so far (an'
     """
     return (
-        f"Who is in the data, and where, loses the sum of all releases: epsilon {decimal(spent)} so far (an attacker "
+        f"Who is in the data, and where, loses the sum of all releases: epsilon {decimal(spent)} {when} (an attacker "
         "who falsely accuses at most 1 in 100 then recognises a household with a chance of at most "
         f"{percent(attacker_rate(float(spent)))} %)."
     )

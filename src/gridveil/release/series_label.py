@@ -22,6 +22,8 @@ SEVERAL_LEDGERS = (
     "not one and the same for all of these releases, see their labels. If they are about the same households, their "
     "epsilons add up."
 )
+WITH_THE_LAST = "up to the last of these"
+"""Of releases up to a gap, or of a copy of a series: the ledger may know more by now."""
 OWN_CHOICES = "not for all of these releases in the same way, see their labels."
 OWN_BOUNDS = "Every release has bounds of its own, and says in its label how they were chosen."
 
@@ -184,14 +186,15 @@ def _ledger(labels: Sequence[Label], epsilon: Fraction) -> str:
     latest = max(found, key=lambda entry: Fraction(entry.spent))
     spent, cap = Fraction(latest.spent), decimal(Fraction(latest.cap))
     if latest.unit == "household":
-        more = "" if spent <= epsilon else f" {wording.attack_on_all(float(spent), attacker_rate(float(spent)))}"
+        rate = attacker_rate(float(spent))
+        more = "" if spent <= epsilon else f" {wording.attack_on_all(float(spent), rate, WITH_THE_LAST)}"
         return (
             f"population '{latest.population}': with the last of these, epsilon {decimal(spent)} of at most {cap} was "
             f"spent.{more}"
         )
     return (
         f"population '{latest.population}'. All releases together spend at most epsilon {cap} on what a household did "
-        f"in one {latest.window}. {loses_the_sum(spent)}"
+        f"in one {latest.window}. {loses_the_sum(spent, WITH_THE_LAST)}"
     )
 
 

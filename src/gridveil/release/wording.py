@@ -108,18 +108,19 @@ def percent(rate: float) -> str:
     return f"{100 * rate:.6g}" if short == "100" else short
 
 
-def attack(rate: float) -> str:
-    """Return what the best attack on one release can achieve."""
+def attack(rate: float, releases: int = 1) -> str:
+    """Return what the best attack on one release, or on several together, can achieve."""
+    these = "this release alone" if releases == 1 else f"these {releases:,} releases together"
     return (
-        "From this release alone, an attacker who knows everything about everyone else, and falsely accuses at most 1 "
+        f"From {these}, an attacker who knows everything about everyone else, and falsely accuses at most 1 "
         f"in 100, recognises a household that is in the data with a chance of at most {percent(rate)} %."
     )
 
 
-def attack_on_all(spent: float, rate: float) -> str:
+def attack_on_all(spent: float, rate: float, when: str = "so far") -> str:
     """Return what the best attack on all releases of a ledger's population can achieve, if they are several."""
     return (
-        f"From all releases that the ledger knows so far, epsilon {spent:g} together, the chance is at most "
+        f"From all releases that the ledger knows {when}, epsilon {spent:g} together, the chance is at most "
         f"{percent(rate)} %."
     )
 

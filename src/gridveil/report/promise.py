@@ -44,6 +44,6 @@ def _strength(label: Label) -> list[str]:
     return [
         f"Epsilon is {wording.exact(epsilon)}. {EPSILON}",
         wording.promise(epsilon, label.releases),
-        wording.attack(label.privacy.attacker_true_positive_rate),
+        wording.attack(label.privacy.attacker_true_positive_rate, label.releases),
         *warnings(label),
     ]

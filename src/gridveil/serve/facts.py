@@ -178,7 +178,7 @@ def _privacy(label: Label) -> dict[str, Any]:
         "unit": privacy.unit,
         "neighbours": privacy.neighbours,
         "promise": wording.promise(privacy.epsilon, label.releases) if label.private else wording.NOT_PRIVATE_WHY,
-        "attack": wording.attack(privacy.attacker_true_positive_rate) if label.private else None,
+        "attack": wording.attack(privacy.attacker_true_positive_rate, label.releases) if label.private else None,
         "warnings": warnings(label) if label.private else [wording.NOT_PRIVATE_WHY],
         "not_covered": list(label.not_covered),
     }

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import re
+from contextlib import suppress
 from datetime import timedelta
 from hashlib import sha256
 from pathlib import Path
@@ -185,8 +186,7 @@ def _has_debits(folder: Path | None) -> bool:
 
 def _debit(folder: Path, listed: Listed) -> str | None:
     """Return the hash of a release's debit, which is the digest of its entry's file; `None` if there was no ledger."""
-    path = folder / listed.path / ENTRY
-    if os.path.lexists(path):
-        return sha256(read_regular(path, LARGEST_ENTRY)).hexdigest()
+    with suppress(OSError, ValueError):  # it is not there, or no file: the label knows, too, but takes longer to read
+        return sha256(read_regular(folder / listed.path / ENTRY, LARGEST_ENTRY)).hexdigest()
     entry = read_part(folder, listed).label.ledger_entry
     return None if entry is None else entry.hash

@@ -1,6 +1,7 @@
 """Progress: bars on a terminal, plain lines in a log; an interruption says what can be gone on from."""
 
 import io
+import os
 import re
 import subprocess
 import sys
@@ -158,7 +159,7 @@ with show.bars() as tell:
 def test_without_a_terminal_lines_come_at_once_and_never_on_standard_output() -> None:
     pipe = subprocess.PIPE
     command = [sys.executable, "-c", CHILD]
-    environment = {"FORCE_COLOR": "1", "TERM": "xterm"}  # which is no terminal yet
+    environment = {**os.environ, "FORCE_COLOR": "1", "TERM": "xterm"}  # which is no terminal yet
     with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, text=True, env=environment) as child:
         assert child.stderr is not None
         assert child.stderr.readline() == "read the tables\n"  # while it waits

@@ -13,7 +13,10 @@ from rich.console import Console
 
 from gridveil.cli import show
 from gridveil.cli.stages import Lines, drawn
+from gridveil.cli.study_bar import study_bar
+from gridveil.cli.time_bar import time_bar
 from gridveil.errors import InputError
+from gridveil.evaluate.paper.run import Progress as Done
 from gridveil.progress import Progress
 
 STAGE = "read the tables"
@@ -145,6 +148,18 @@ def test_a_log_that_cannot_be_written_ends_nothing() -> None:
     log = Full()
     Lines(log)(STAGE, 0.0)
     assert log.getvalue()
+
+
+def test_studies_tell_a_log_too(capsys: pytest.CaptureFixture[str]) -> None:
+    with study_bar("compare") as tell:
+        tell(10, 2000)
+    with time_bar() as told:
+        told(Done("tables", 3, 30, 1.0, 4.0))
+    assert capsys.readouterr().err.splitlines() == [
+        "compare: read the tables",
+        "compare: trials: 0 %, 10 of 2,000",
+        "tables: 25 %, 3 of 30 trials",
+    ]
 
 
 CHILD = """

@@ -28,15 +28,19 @@ operator = Console(stderr=True, highlight=False, markup=False)
 KEPT = "Interrupted: parts that were read are kept in {}, and the same command goes on from them."
 
 
+def on_terminal() -> bool:
+    """Whether standard error is a terminal that bars can be drawn on."""
+    return operator.file.isatty() and not operator.is_dumb_terminal
+
+
 @contextmanager
 def bars(scratch: Path | None = None) -> Iterator[Tell]:
     """Show on standard error how far stages are: bars on a terminal, plain lines elsewhere.
 
     What an interrupted run leaves in `scratch` is told.
     """
-    terminal = operator.file.isatty() and not operator.is_dumb_terminal
     try:
-        with drawn(operator) if terminal else nullcontext(Lines(operator.file)) as tell:
+        with drawn(operator) if on_terminal() else nullcontext(Lines(operator.file)) as tell:
             yield tell
     except KeyboardInterrupt:
         if scratch is not None and any((scratch / SCRATCH).glob("*.parquet")):

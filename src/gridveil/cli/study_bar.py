@@ -18,6 +18,7 @@ from rich.progress import (
 from rich.text import Text
 
 from gridveil.cli import show
+from gridveil.cli.stages import Lines
 
 STEADY = 60.0
 """Seconds of work that the rate is taken over: trials differ much in length."""
@@ -33,7 +34,12 @@ class _Rate(ProgressColumn):
 
 @contextmanager
 def study_bar(name: str) -> Iterator[Callable[[int, int], None]]:
-    """Show a bar on standard error, and give what tells it how many trials are done of how many."""
+    """Show a bar, or lines in a log, on standard error; give what tells how many trials are done of how many."""
+    if not show.on_terminal():
+        lines = Lines(show.operator.file)
+        lines(f"{name}: read the tables", 0.0)
+        yield lambda done, total: lines(f"{name}: trials ({done:,} of {total:,})", done / max(1, total))
+        return
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),

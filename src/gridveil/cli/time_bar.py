@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from gridveil.cli import show
+from gridveil.cli.stages import Lines
 from gridveil.evaluate.paper.run import Progress as Done
 
 STEADY = 300.0
@@ -16,7 +17,11 @@ STEADY = 300.0
 
 @contextmanager
 def time_bar() -> Iterator[Callable[[Done], None]]:
-    """Show a bar on standard error whose length is estimated time, not trials: they differ a hundredfold."""
+    """Show on standard error how much of the estimated time is over, not of the trials: they differ a hundredfold."""
+    if not show.on_terminal():
+        lines = Lines(show.operator.file)
+        yield lambda at: lines(f"{at.stage} ({at.done:,} of {at.total:,} trials)", at.seconds_done / (at.seconds or 1))
+        return
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),

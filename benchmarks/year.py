@@ -25,7 +25,6 @@ from typing import Any
 import numpy as np
 from big import milliseconds, pairs
 from numpy.typing import NDArray
-from scale.generate import START, YEAR, generate
 from stamp import stamp
 
 from gridveil.cube import Grid, Window
@@ -44,6 +43,7 @@ from serve import memory, question
 
 HERE = Path(__file__).parent
 SIDE, STEPS, BEFORE = 256, 8760, 100
+FIRST = "2013-04-01T00:00"  # of the generator's readings
 EPSILON, STEP_BOUND = 3, 20_000
 HOUSEHOLDS, MEAN, SPREAD = 20.0, 400.0, 0.6  # a cell, Wh an hour, of the logarithm of households' totals
 DISTRICTS = 4  # each way, each with its own clock
@@ -120,9 +120,10 @@ def make_release(folder: Path, mechanism: str, bounds: str, side: int, steps: in
 
 def publish(folder: Path, mechanism: str, lake: Path) -> dict[str, Any]:
     """Publish a year of 65,536 households from tables, as a person would."""
-    generate(lake, SIDE**2 * STEPS, YEAR)
+    generator = [sys.executable, str(HERE / "scale" / "generate.py"), str(lake), str(SIDE**2 * STEPS), "year"]
+    subprocess.run(generator, check=True, stdout=sys.stderr)
     command = ["publish", f"{lake}/day-*.parquet", "--households", f"{lake}/households.parquet", "--out", str(folder)]
-    command += ["--grid", f"{SIDE}x{SIDE}", "--extent", f"0,0,{SIDE},{SIDE}", "--start", f"{START:%Y-%m-%dT%H:%M}"]
+    command += ["--grid", f"{SIDE}x{SIDE}", "--extent", f"0,0,{SIDE},{SIDE}", "--start", FIRST]
     command += ["--steps", str(STEPS), "--epsilon", str(EPSILON), "--mechanism", mechanism, "--no-ledger"]
     command += ["--memory", "4GB", "--scratch", str(lake / "scratch"), "--title", "A year"]
     began = time.perf_counter()

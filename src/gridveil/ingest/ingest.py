@@ -4,27 +4,25 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from gridveil.cube import Grid, Window
+from gridveil.ingest.again import examples, look_again, resolved
 from gridveil.ingest.checkpoints import digest, run_key
 from gridveil.ingest.engines.connect import connect
-from gridveil.ingest.engines.engine import Engine, Part, answers
+from gridveil.ingest.engines.engine import Engine, answers
 from gridveil.ingest.engines.settings import EngineSettings
 from gridveil.ingest.partitions import has_fields
-from gridveil.ingest.parts import Summed, contributions, doubtful, look_again, resolved, together
+from gridveil.ingest.parts import Readings, Summed, contributions, doubtful, together
 from gridveil.ingest.report import Report, household_faults, reading_faults
-from gridveil.ingest.rules import coordinates, judged, places, readings
+from gridveil.ingest.rules import coordinates, judged, places
 from gridveil.ingest.schema import HouseholdsTable, ReadingsTable
 from gridveil.ingest.source import IngestedSource
 from gridveil.privacy.slabs import is_held
 from gridveil.progress import Progress, silent
 
-if TYPE_CHECKING:
-    import ibis
-
 BY_DEFAULT = EngineSettings()
 STAGE = "read the tables"
+READINGS = "readings"
 AGAIN = "look again at doubtful readings"
 FEW = 4
 """So many parts are kept in memory, unless something else was stated; more go to files, which are smaller."""
@@ -35,7 +33,7 @@ def axes(households_table: HouseholdsTable, settings: EngineSettings = BY_DEFAUL
     engine = connect(replace(settings, scratch=None))
     try:
         with engine.complaints(households_table.path):
-            return coordinates(_whole(engine.open("households", households_table)), households_table)
+            return coordinates(engine.open("households", households_table).table, households_table)
     finally:
         engine.close()
 
@@ -72,41 +70,43 @@ def _ingest(
     progress: Progress,
 ) -> tuple[IngestedSource, Report]:
     with engine.complaints(households_table.path):
-        where = places(engine, _whole(engine.open("households", households_table)), households_table, grid)
+        where = places(engine, engine.open("households", households_table).table, households_table, grid)
         faults = household_faults(engine, where, grid)
         # Of this table, because an engine that knows its size can bring it to the readings, instead of sorting those.
-        [found] = answers(engine, where.numbers.agg(households=where.numbers.number.count()))
+        [count] = answers(engine, where.numbers.agg(households=where.numbers.number.count()))
     with engine.complaints(readings_table.path):
         parts: list[Summed] = []
-        opened = engine.open("readings", readings_table, window)
-        small = settings.scratch is None and settings.memory is None and len(opened) <= FEW
-        outlasts = settings.scratch is not None and any(part.key for part in opened)
+        opened = engine.open(READINGS, readings_table, window)
+        readings = Readings(engine, READINGS, opened, readings_table, window, where.numbers)
+        small = settings.scratch is None and settings.memory is None and len(opened.keys) <= FEW
+        outlasts = settings.scratch is not None and any(opened.keys)
         run = run_key(engine, where.numbers, (readings_table, households_table), grid, window) if outlasts else "run"
-        keys = [f"{run}-{digest(part.key)}" if part.key and not small else None for part in opened]
+        keys = [f"{run}-{digest(key)}" if key and not small else None for key in opened.keys]
         there = [key is not None and engine.has(key) for key in keys]
         tell = _Rate(progress, there)
-        for part, key in zip(opened, keys, strict=True):
-            rows = readings(engine, part.table, readings_table, window)
-            sums = contributions(judged(rows, where.numbers, window), window)
-            if not is_held(grid.cells * window.steps):  # so that a slab's households are in few places
-                sums = sums.order_by("number")
-            parts.append(Summed.of(engine, rows, engine.keep(f"part_{len(parts)}", sums, key)))
+        sums = contributions(judged(readings.rows(), where.numbers, window), window)
+        if not is_held(grid.cells * window.steps):  # so that a slab's households are in few places
+            sums = sums.order_by("number")
+        for index, key in enumerate(keys):
+            engine.show(READINGS, [index])
+            parts.append(Summed.of(engine, engine.keep(f"part_{index}", sums, key)))
             tell(parts)
         progress(STAGE, 1.0)
         progress(AGAIN, 0.0)
         table = together(engine, parts)
         doubt = engine.keep("doubtful", table.filter(doubtful(engine, table)).select("number", "step"))
-        once = look_again(engine, parts, doubt, where.numbers, window)
+        once = look_again(readings, parts, doubt)
         if once is not None:
             sure = table.filter(~doubtful(engine, table)).select("number", "step", "wh")
             table = sure.union(engine.keep("resolved", resolved(once)))
-        dropped, of_readings = reading_faults(engine, parts, once, by_days=has_fields(readings_table.path))
+        found = examples(readings, parts)
+        dropped, of_readings = reading_faults(engine, parts, once, found, by_days=has_fields(readings_table.path))
     progress(AGAIN, 1.0)
     total = sum(part.readings + sum(part.faults.values()) for part in parts)
     counted = sum(part.readings for part in parts) - dropped
     sums = table.select("number", "step", "wh")
     source = IngestedSource(engine, grid, window, sums, where.located, readings_table.path)
-    return source, Report(found["households"], total, counted, (*faults, *of_readings))
+    return source, Report(count["households"], total, counted, (*faults, *of_readings))
 
 
 class _Rate:
@@ -131,9 +131,3 @@ class _Rate:
         rate = f"{self.readings / self.seconds / 1e6:.2g} M readings/s"
         told = f" ({number} of {of} parts, {rate})" if of > 1 else ""
         self.progress(f"{STAGE}{told}", self.there[:number].count(False) / self.there.count(False))
-
-
-def _whole(parts: list[Part]) -> ibis.Table:
-    import ibis
-
-    return ibis.union(*(part.table for part in parts))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -36,17 +37,39 @@ def agreed(files: list[str], types_of_each: list[dict[str, Kind]]) -> dict[str, 
     return first
 
 
-def open_parquet(con: Backend, name: str, files: list[str], types: Types) -> ibis.Table:
-    """Read columns by name.
+def bind_parquet(con: Backend, name: str, files: list[str], types: Types) -> None:
+    """Name the rows of files, which are read by the names of columns.
 
     The engine reasons from a file's statistics, and those leave NaN out: unless told, it takes a NaN for finite where
     there are numbers beside it, and one household's rows decide how another's are read.
     """
     if any(_in_milliseconds(kind) for kind in types.values()):
-        return _open_milliseconds(con, name, files, types)
+        _bind_milliseconds(con, name, files, types)
+        return
     # A folder named household=7 must not replace what the file says: every row would become that household's.
-    named = [plain(file) for file in files]
-    return con.read_parquet(named, union_by_name=len(files) > 1, can_have_nan=True, hive_partitioning=False)
+    how = f"union_by_name = {len(files) > 1}, can_have_nan = true, hive_partitioning = false"
+    rows = f"SELECT * FROM read_parquet({sql_list(files)}, {how})"  # noqa: S608  # quoted
+    con.raw_sql(f"CREATE OR REPLACE TEMPORARY VIEW {name} AS {rows}").fetchall()
+
+
+def table_of(con: Backend, name: str, types: Types) -> ibis.Table:
+    """Return what `bind_parquet` has named as a table: milliseconds become microseconds, where they fit."""
+    table = con.table(name)
+    for column, kind in types.items():
+        if _in_milliseconds(kind):
+            moment = table[column].try_cast("timestamp")
+            table = table.mutate(**{column: moment if kind.tz is None else moment.try_cast("timestamp('UTC')")})
+    return table
+
+
+def sql_list(files: Sequence[str | Path]) -> str:
+    """Return names of files as the engine takes them for just those names.
+
+    >>> sql_list(["r[1].parquet", "it's.parquet"])
+    "['r[[]1].parquet', 'it''s.parquet']"
+    """
+    quoted = (plain(str(file)).replace("'", "''") for file in files)
+    return "[" + ", ".join(f"'{file}'" for file in quoted) + "]"
 
 
 def plain(file: str) -> str:
@@ -71,21 +94,15 @@ def _in_milliseconds(kind: pa.DataType) -> bool:
     return bool(pa.types.is_timestamp(kind)) and kind.unit == "ms"
 
 
-def _open_milliseconds(con: Backend, name: str, files: list[str], types: Types) -> ibis.Table:
-    """Read through Arrow, and make microseconds of milliseconds where they fit.
+def _bind_milliseconds(con: Backend, name: str, files: list[str], types: Types) -> None:
+    """Read through Arrow, without zones.
 
-    The engine's own reader stops at the first one that does not, for instance the largest number there is, which
-    stands for "no time" in some systems: a single row would stop a publication.
+    The engine's own reader stops at the first time that is too large for microseconds, for instance the largest number
+    there is, which stands for "no time" in some systems: a single row would stop a publication.
     """
     from pyarrow import dataset
 
     plain = pa.schema(
         [(column, pa.timestamp("ms") if _in_milliseconds(kind) else kind) for column, kind in types.items()]
     )
-    con.con.register(f"{name}_files", dataset.dataset(files, schema=plain, format="parquet"))
-    table = con.table(f"{name}_files")
-    for column, kind in types.items():
-        if _in_milliseconds(kind):
-            moment = table[column].try_cast("timestamp")
-            table = table.mutate(**{column: moment if kind.tz is None else moment.try_cast("timestamp('UTC')")})
-    return table
+    con.con.register(name, dataset.dataset(files, schema=plain, format="parquet"))

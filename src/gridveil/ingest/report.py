@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from gridveil.cube import Grid
 from gridveil.ingest.engines.engine import Engine, answers
-from gridveil.ingest.rules import ENERGY_FAULT, FAULTY, OUTSIDE_STEPS, READING_FAULTS, TIMESTAMP_FAULT, Places
+from gridveil.ingest.rules import ENERGY_FAULT, OUTSIDE_STEPS, READING_FAULTS, TIMESTAMP_FAULT, Places
 
 if TYPE_CHECKING:
     import ibis
@@ -83,30 +83,30 @@ class Report:
 
 
 def reading_faults(
-    engine: Engine, parts: list[Summed], once: ibis.Table | None, *, by_days: bool = False
+    engine: Engine,
+    parts: list[Summed],
+    once: ibis.Table | None,
+    examples: dict[int, dict[str, Any]],
+    *,
+    by_days: bool = False,
 ) -> tuple[int, list[Fault]]:
     """Return how many readings are duplicates, and all that is wrong with the rows of readings.
 
-    once: what `parts.look_again` found.
+    once, examples: what was found by `again.look_again` and `again.examples`.
     by_days: whether files were chosen by the days of the window.
     """
-    if once is None:
-        return 0, []
     counts = sum((Counter(part.faults) for part in parts), Counter())
-    faulty = once.number == FAULTY
-    rows = once.select("rows", "over", "example", "text", fault=faulty.ifelse(once.step, OVER))
-    by_fault = rows.group_by("fault").agg(
-        duplicates=(rows.rows - 1).sum(), over=rows.over.sum(), example=rows.example.min(), text=rows.text.min()
-    )
-    found = {row["fault"]: row for row in answers(engine, by_fault)}
-    of_doubt = found.get(OVER, {"duplicates": 0, "over": 0})
-    counts[OVER] = of_doubt["over"]
+    twice = 0
+    if once is not None:
+        of_doubt = once.agg(duplicates=(once.rows - 1).sum(), over=once.over.sum(), example=once.example.min())
+        [found] = answers(engine, of_doubt)
+        twice, counts[OVER] = found["duplicates"] or 0, found["over"] or 0
+        examples = {**examples, OVER: {"example": found["example"], "text": None}}
     faults = [
         Fault("readings", FAULTS[code], count, example["example"], _hint(code, example["text"], by_days=by_days))
         for code, count in sorted((+counts).items())
-        for example in [found.get(code, {"example": None, "text": None})]  # unless files changed meanwhile
+        for example in [examples.get(code, {"example": None, "text": None})]  # unless files changed meanwhile
     ]
-    twice = of_doubt["duplicates"]
     duplicates = [Fault("readings", "duplicate: same household and second", twice, None)] if twice else []
     return twice, [*faults, *duplicates]
 

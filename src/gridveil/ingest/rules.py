@@ -25,6 +25,7 @@ from gridveil.ingest.tables import require_columns, told_columns
 
 if TYPE_CHECKING:
     import ibis
+    import ibis.expr.types as ir
 
     from gridveil.ingest.engines.engine import Engine
 
@@ -122,13 +123,19 @@ def coordinates(table: ibis.Table, schema: HouseholdsTable) -> tuple[str, str]:
     return found[0]
 
 
-def readings(engine: Engine, table: ibis.Table, schema: ReadingsTable, window: Window) -> ibis.Table:
+def readings(
+    engine: Engine, table: ibis.Table, schema: ReadingsTable, window: Window, of: ibis.Table | None = None
+) -> ibis.Table:
     """Return household, second and (unrounded) Wh of every row; what is unreadable is null.
 
     `time_text` and `energy_text` are what was written there, to show the operator; null where it is not text.
+    of: a table of households, if only their rows are wanted.
     """
     names = {"household": schema.household, "timestamp": schema.timestamp, "energy": schema.energy}
     require_columns(table, schema.path, names)
+    if of is not None:
+        theirs = identifier(engine, table[schema.household], schema.path) == of.household
+        table = table.semi_join(of, theirs).view()  # ibis cannot join on what a join computed
     return table.select(
         household=identifier(engine, table[schema.household], schema.path),
         # An interval's end belongs to the step that it closes.
@@ -140,17 +147,18 @@ def readings(engine: Engine, table: ibis.Table, schema: ReadingsTable, window: W
     )
 
 
-def row_faults(rows: ibis.Table, window: Window) -> tuple[ibis.expr.types.BooleanValue, ...]:
-    """Return the faults that a row shows by itself, in the order of READING_FAULTS."""
+def faults_of(rows: ibis.Table, window: Window, *, with_numbers: bool) -> tuple[ir.BooleanColumn, ...]:
+    """Return the faults of rows, in the order of READING_FAULTS; OF_HOUSEHOLDS only of rows joined `with_numbers`."""
     within = (rows.second >= 0) & (rows.second < length(window) * window.steps)
-    return (rows.household.isnull(), rows.second.isnull(), ~within, rows.wh.isnull(), rows.wh < 0)
+    faults = (rows.household.isnull(), rows.second.isnull(), ~within, rows.wh.isnull(), rows.wh < 0)
+    return (*faults, rows.household_right.isnull(), rows.number.isnull()) if with_numbers else faults
 
 
-def shows_fault(rows: ibis.Table, window: Window) -> ibis.expr.types.BooleanValue:
-    """Return whether a row shows a fault by itself, or is over what may count."""
-    household, second, within, energy, negative = row_faults(rows, window)
-    # Where one is null, one before it is true.
-    return household | second | within | energy | negative | (rows.wh > LARGEST_READING)
+def first_fault(faults: tuple[ir.BooleanColumn, ...]) -> ir.IntegerColumn:
+    """Return which fault is the first that applies; null if none does."""
+    import ibis
+
+    return ibis.cases(*((fault, index) for index, fault in enumerate(faults))).cast("int64")
 
 
 def judged(rows: ibis.Table, numbers: ibis.Table, window: Window) -> ibis.Table:
@@ -161,23 +169,20 @@ def judged(rows: ibis.Table, numbers: ibis.Table, window: Window) -> ibis.Table:
     import ibis
 
     of = rows.left_join(numbers, "household")
-    faults = (*row_faults(of, window), of.household_right.isnull(), of.number.isnull())
-    fault = ibis.cases(*((fault, index) for index, fault in enumerate(faults)), else_=len(faults))
-    of = of.mutate(fault=fault, good=fault == len(faults))
-    of = of.mutate(begun=of.good.ifelse((of.second // length(window)).cast("int64"), 0))
-    return of.select(
+    # Where one of these is null, the row has a fault. Few have: only of those is it asked which.
+    good = (of.second >= 0) & (of.second < length(window) * window.steps) & (of.wh >= 0) & of.number.notnull()
+    of = of.mutate(good=ibis.coalesce(good, False))
+    fault = first_fault(faults_of(of, window, with_numbers=True))
+    of = of.select(
         number=of.good.ifelse(of.number, FAULTY),
-        step=of.good.ifelse(of.begun, of.fault.cast("int64")),
-        second=of.good.ifelse(of.second - of.begun * length(window), 0),
+        since=of.good.ifelse(of.second, fault * length(window)),
         # The caps come before the cast: no finite number fails. Halves round up: engines differ on their own rule.
-        wh=of.good.ifelse(
-            (ibis.greatest(ibis.least(of.wh, float(LARGEST_READING)), 0.0) + 0.5).floor().cast("int32"), 0
-        ),
+        wh=of.good.ifelse((ibis.greatest(ibis.least(of.wh, float(LARGEST_READING)), 0.0) + 0.5).floor(), 0),
         over=of.wh > LARGEST_READING,
         household="household",
-        time_text="time_text",
-        energy_text="energy_text",
     )
+    step = (of.since // length(window)).cast("int64")
+    return of.select("number", "wh", "over", "household", step=step, second=of.since - step * length(window))
 
 
 def length(window: Window) -> int:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gridveil.cube import Window
 from gridveil.errors import InputError
-from gridveil.ingest.csv_table import columns_of, open_csv
-from gridveil.ingest.engines.engine import Part
-from gridveil.ingest.parquet_table import open_parquet, types_of
+from gridveil.ingest.csv_table import bind_csv, columns_of
+from gridveil.ingest.engines.engine import Opened
+from gridveil.ingest.parquet_table import bind_parquet, table_of, types_of
 from gridveil.ingest.partitions import files_of_window, find_files, has_fields
 from gridveil.ingest.schema import HouseholdsTable, ReadingsTable, kind_of
 from gridveil.ingest.unreadable import reading
@@ -27,24 +29,41 @@ NAME = re.compile(r"(?!.*[0-9]{4})[^\W\d].{0,63}")
 """A name begins with a letter, and has no number of four digits or more in it."""
 
 
-def open_parts(
+@dataclass(frozen=True)
+class Files:
+    """The files of a table's parts; `bind` gives some of them the name that queries have for the table."""
+
+    parts: list[list[str]]
+    bind: Callable[[list[str]], None]
+
+    def show(self, parts: list[int]) -> None:
+        """Let the table have the rows of these parts."""
+        self.bind([file for part in parts for file in self.parts[part]])
+
+
+def open_table(
     con: Backend, role: str, at: ReadingsTable | HouseholdsTable, window: Window | None = None
-) -> list[Part]:
-    """Return the publisher's table in parts, without reading its rows. `role` is what the engine calls it."""
+) -> tuple[Opened, Files]:
+    """Return the publisher's table, without reading its rows. `role` is what the engine calls it."""
     with reading(at.path):
         files = files_of(at, window)
     with reading(at.path, lambda: files):
         kinds = {kind_of(file) for file in files}
-        groups = [(f"{role}_{index}", group) for index, group in enumerate(_grouped(files))]
+        if kinds == {"duckdb"}:
+            return Opened(_open_database(con, role, files, at.table)), Files([files], lambda _: None)
+        parts = _grouped(files)
+        keys = tuple(_identity(part) for part in parts)
         if kinds == {"parquet"}:
             types = types_of(files)
-            opened = [_known_types(open_parquet(con, name, group, types)) for name, group in groups]
-            return [Part(table, _identity(group)) for table, (_, group) in zip(opened, groups, strict=True)]
+            bind_parquet(con, role, files, types)
+            table = _known_types(table_of(con, role, types))
+            return Opened(table, keys), Files(parts, lambda some: bind_parquet(con, role, some, types))
         if kinds == {"csv"}:
             columns = columns_of(files, at.delimiter)
-            return [Part(open_csv(con, name, group, columns, at.delimiter), _identity(group)) for name, group in groups]
-        if kinds == {"duckdb"}:
-            return [Part(_open_database(con, role, files, at.table))]
+            bind_csv(con, role, files, columns, at.delimiter)
+            return Opened(con.table(role), keys), Files(
+                parts, lambda some: bind_csv(con, role, some, columns, at.delimiter)
+            )
     msg = f"{at.path}: not of a kind that gridveil reads; give .parquet, .csv, .csv.gz or .duckdb, all of one kind"
     raise InputError(msg)
 

@@ -30,7 +30,8 @@ def empty(database: str) -> str:
     """The URL of a database whose schema `public` is empty."""
     with psycopg.connect(database, autocommit=True) as connection:
         connection.execute(
-            "SET client_min_messages = warning; DROP SCHEMA IF EXISTS public CASCADE; CREATE SCHEMA public"
+            "SET client_min_messages = warning; SET lock_timeout = '10s';"  # a test that failed may hold on to it
+            "DROP SCHEMA IF EXISTS public CASCADE; CREATE SCHEMA public"
         )
     return database
 

@@ -39,8 +39,8 @@ def by_month(kind: str) -> str:
 def plan(url: str, window: Window, name: str = "readings") -> str:
     """Return how PostgreSQL reads what the engine opens."""
     engine = PostgresEngine(EngineSettings("postgres", database=url))
-    [part] = engine.open("readings", ReadingsTable(name), window)
-    found = engine._session.run(f"EXPLAIN {engine._writer.written(part.table)}".encode()).fetchall()
+    opened = engine.open("readings", ReadingsTable(name), window)
+    found = engine._session.run(f"EXPLAIN {engine._writer.written(opened.table)}".encode()).fetchall()
     engine.close()
     return "\n".join(line for (line,) in found)
 

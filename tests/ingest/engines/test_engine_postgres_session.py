@@ -122,13 +122,13 @@ def test_engine_postgres_reads_one_snapshot(empty: str) -> None:
     with psycopg.connect(empty, autocommit=True) as connection:
         connection.execute((HOMES + READINGS).encode())
         engine = PostgresEngine(settings(empty))
-        [homes] = engine.open("households", HouseholdsTable("households"))
+        homes = engine.open("households", HouseholdsTable("households"))
         assert rows(engine, homes.table) == 2
         connection.execute(
             "INSERT INTO readings SELECT r.* FROM readings r, generate_series(1, 3);"
             "DELETE FROM readings WHERE name = 'Bob'"
         )
-        [readings] = engine.open("readings", ReadingsTable("readings"))
+        readings = engine.open("readings", ReadingsTable("readings"))
         assert rows(engine, readings.table) == 2
         assert rows(engine, engine.keep("kept", readings.table.select("kwh"))) == 2
         engine.close()
@@ -143,10 +143,10 @@ def test_engine_postgres_answers_come_in_batches(empty: str, monkeypatch: pytest
     with psycopg.connect(empty, autocommit=True) as connection:
         connection.execute("CREATE TABLE readings AS SELECT i AS kwh FROM generate_series(1, 25) i")
     engine = PostgresEngine(settings(empty))
-    [part] = engine.open("readings", ReadingsTable("readings"))
-    assert [len(batch) for batch in engine.batches(part.table)] == [10, 10, 5]
-    assert next(engine.batches(part.table)).num_rows == 10  # an answer that is not read to its end
-    assert rows(engine, engine.keep("kept", part.table)) == 25
+    opened = engine.open("readings", ReadingsTable("readings"))
+    assert [len(batch) for batch in engine.batches(opened.table)] == [10, 10, 5]
+    assert next(engine.batches(opened.table)).num_rows == 10  # an answer that is not read to its end
+    assert rows(engine, engine.keep("kept", opened.table)) == 25
     engine.close()
 
 

@@ -179,8 +179,8 @@ def test_engine_postgres_takes_collations_off(empty: str) -> None:
             'CREATE TABLE households (household text COLLATE pg_c_utf8, x varchar(9) COLLATE "POSIX", y int)'
         )
     engine = PostgresEngine(EngineSettings("postgres", database=empty))
-    [part] = engine.open("households", HouseholdsTable("households"))
-    engine.keep("kept", part.table.select("household", "x"))
+    opened = engine.open("households", HouseholdsTable("households"))
+    engine.keep("kept", opened.table.select("household", "x"))
     of_text = (
         "SELECT attcollation::regcollation::text FROM pg_attribute WHERE attrelid::regclass::text ~ %s AND attnum > 0"
     )

@@ -29,8 +29,8 @@ GOOD: dict[str, Any] = {"household": [SECRET, "b"], "timestamp": WHEN, "kwh": [1
 def opened(table: ReadingsTable) -> Any:
     """What the rules make of a table; no row is read yet."""
     engine = spark.engine()
-    [part] = engine.open("readings", table)
-    return readings(engine, part.table, table, WINDOW)
+    opened = engine.open("readings", table)
+    return readings(engine, opened.table, table, WINDOW)
 
 
 def rows(table: ReadingsTable) -> list[tuple[Any, ...]]:

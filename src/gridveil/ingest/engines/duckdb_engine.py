@@ -11,16 +11,17 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gridveil.ingest.engines.engine import Part
+from gridveil.ingest.engines.engine import Opened
 from gridveil.ingest.engines.scratch import Scratch, Temporary, sync
 from gridveil.ingest.engines.settings import EngineSettings
-from gridveil.ingest.parquet_table import is_whole, plain
+from gridveil.ingest.parquet_table import is_whole, sql_list
 from gridveil.ingest.schema import HouseholdsTable, ReadingsTable
-from gridveil.ingest.tables import files_of, open_parts
+from gridveil.ingest.tables import Files, files_of, open_table
 from gridveil.ingest.unreadable import reading
 
 if TYPE_CHECKING:
     import ibis
+    import ibis.expr.operations as ops
     import ibis.expr.types as ir
     import pyarrow as pa
 
@@ -41,6 +42,8 @@ class DuckDBEngine:
         self._at = settings.scratch
         self._files: dict[str, Path] = {}
         self._opened: dict[str, tuple[ReadingsTable | HouseholdsTable, Window | None]] = {}
+        self._parts: dict[str, Files] = {}
+        self._queries: dict[ops.Node, str] = {}
         self.con = ibis.duckdb.connect()
         self._end = weakref.finalize(self.con, end)
         self.con.con.execute("SET temp_directory = ?", [str(self._folder / "spill")]).fetchall()
@@ -50,16 +53,23 @@ class DuckDBEngine:
         if settings.memory is not None:
             self.con.raw_sql(f"SET memory_limit = '{settings.memory}B'")
 
-    def open(self, role: str, at: ReadingsTable | HouseholdsTable, window: Window | None = None) -> list[Part]:
+    def open(self, role: str, at: ReadingsTable | HouseholdsTable, window: Window | None = None) -> Opened:
         """Return the publisher's table: a few small files are one part, a large one is one by itself."""
         self._opened[at.path] = at, window
-        return open_parts(self.con, role, at, window)
+        opened, self._parts[role] = open_table(self.con, role, at, window)
+        return opened
+
+    def show(self, role: str, parts: list[int]) -> None:
+        """Let the table that queries name have the rows of these parts."""
+        self._parts[role].show(parts)
 
     def keep(self, name: str, table: ibis.Table, key: str | None = None) -> ibis.Table:
         """Compute a table once: in memory, or, with a `key`, in a file, of the scratch folder if there is one."""
+        import ibis
+
         if key is None:
             self.con.raw_sql(f"CREATE TABLE {name} AS {self._query(table)}").fetchall()
-            return self.con.table(name)
+            return ibis.table(table.schema(), name)
         file = self._scratch.file(key) if self._scratch else self._folder / f"{key}.parquet"
         if not is_whole(file):
             aside = self._folder / file.name
@@ -70,7 +80,8 @@ class DuckDBEngine:
                 aside.rename(file)
                 sync(file.parent)
         self._files[name] = file
-        return self._read([file], name)
+        self._read([file], name)
+        return ibis.table(table.schema(), name)
 
     def has(self, key: str) -> bool:
         """Whether the scratch folder has the result of an interrupted run."""
@@ -78,12 +89,15 @@ class DuckDBEngine:
 
     def union(self, name: str, tables: list[ibis.Table]) -> ibis.Table:
         """Return the rows of tables that were kept, as one."""
+        import ibis
+
         names = [table.get_name() for table in tables]
         if all(name in self._files for name in names):
-            return self._read([self._files[name] for name in names], name)
-        rows = " UNION ALL ".join(f"SELECT * FROM {name}" for name in names)  # noqa: S608  # names of ours
-        self.con.raw_sql(f"CREATE VIEW {name} AS {rows}").fetchall()
-        return self.con.table(name)
+            self._read([self._files[name] for name in names], name)
+        else:
+            rows = " UNION ALL ".join(f"SELECT * FROM {name}" for name in names)  # noqa: S608  # names of ours
+            self.con.raw_sql(f"CREATE VIEW {name} AS {rows}").fetchall()
+        return ibis.table(tables[0].schema(), name)
 
     def batches(self, table: ibis.Table) -> Iterator[pa.RecordBatch]:
         """Compute an answer, and give it out in pieces."""
@@ -150,12 +164,19 @@ class DuckDBEngine:
         """Return the files of a table that was opened."""
         return files_of(*self._opened[path]) if path in self._opened else []
 
-    def _read(self, files: list[Path], name: str) -> ibis.Table:
-        """Return what was kept in files. A folder named step=1 must not replace what they say."""
-        return self.con.read_parquet([plain(str(file)) for file in files], table_name=name, hive_partitioning=False)
+    def _read(self, files: list[Path], name: str) -> None:
+        """Name what was kept in files. A folder named step=1 must not replace what they say."""
+        rows = f"SELECT * FROM read_parquet({sql_list(files)}, hive_partitioning = false)"  # noqa: S608  # quoted
+        self.con.raw_sql(f"CREATE TEMPORARY VIEW {name} AS {rows}").fetchall()
 
     def _query(self, table: ibis.Table) -> str:
-        """Return the query, with the types that ibis says: sums come out wider, and a file has those as doubles."""
+        """Return the query. It is written once for all parts, because that takes as long as reading a small part."""
+        if table.op() not in self._queries:
+            self._queries[table.op()] = self._written(table)
+        return self._queries[table.op()]
+
+    def _written(self, table: ibis.Table) -> str:
+        """Write a query, with the types that ibis says: sums come out wider, and a file has those as doubles."""
         whole = [name for name, kind in table.schema().items() if kind.is_int64()]
         typed = ", ".join(f'CAST("{name}" AS BIGINT) AS "{name}"' for name in whole)
         replaced = f"REPLACE ({typed})" if whole else ""

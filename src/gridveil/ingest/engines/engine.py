@@ -19,15 +19,16 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Part:
-    """A part of the publisher's table that is read by itself: a file, or the whole.
+class Opened:
+    """The publisher's table, and its parts, each of which can be read by itself: some files, or the whole.
 
-    key: what it was made of, so that a result computed from it can be used again after an interruption; without one
-        it is computed anew. It holds names and sizes of private files: for the operator's machine only.
+    It is one table whatever is shown of it (`Engine.show`), so that a query is written once for all parts.
+    keys: what each part was made of, so that a result computed from it can be used again after an interruption;
+        without one it is computed anew. They hold names and sizes of private files: for the operator's machine only.
     """
 
     table: ibis.Table
-    key: str | None = None
+    keys: tuple[str | None, ...] = (None,)
 
 
 class Engine(Protocol):
@@ -38,11 +39,14 @@ class Engine(Protocol):
     null. Equal integers must come out of all engines, whatever the order and partitioning of rows.
     """
 
-    def open(self, role: str, at: ReadingsTable | HouseholdsTable, window: Window | None = None) -> list[Part]:
-        """Return the publisher's table, in parts; `role` is what the engine calls it. Faults of a whole table raise.
+    def open(self, role: str, at: ReadingsTable | HouseholdsTable, window: Window | None = None) -> Opened:
+        """Return the publisher's table, all of it; `role` is what the engine calls it. Faults of a whole table raise.
 
         window: the steps that will be read, for engines that can leave out files or partitions without any of them.
         """
+
+    def show(self, role: str, parts: list[int]) -> None:
+        """Let a table that was opened have the rows of these parts only, for what is computed from now on."""
 
     def keep(self, name: str, table: ibis.Table, key: str | None = None) -> ibis.Table:
         """Compute a table once, and return it for later questions.

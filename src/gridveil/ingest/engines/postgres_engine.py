@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from gridveil.address import Address
 from gridveil.errors import InputError
-from gridveil.ingest.engines.engine import Part
+from gridveil.ingest.engines.engine import Opened
 from gridveil.ingest.engines.postgres_columns import view_of
 from gridveil.ingest.engines.postgres_session import RefusedError, Session
 from gridveil.ingest.engines.settings import EngineSettings
@@ -53,12 +53,15 @@ class PostgresEngine:
         self._writer = Writer()
         self._numbers = itertools.count()
 
-    def open(self, role: str, at: ReadingsTable | HouseholdsTable, window: Window | None = None) -> list[Part]:
+    def open(self, role: str, at: ReadingsTable | HouseholdsTable, window: Window | None = None) -> Opened:
         """Return the table that `at` names, as one would name it to psql."""
         name = f"{role}_{next(self._numbers)}"
         make, columns = view_of(self._session, name, at, window)
         self._session.run(make)
-        return [Part(self._writer.table_of_session(name, columns))]
+        return Opened(self._writer.table_of_session(name, columns))
+
+    def show(self, role: str, parts: list[int]) -> None:
+        """Do nothing: there is one part."""
 
     def keep(self, name: str, table: ibis.Table, key: str | None = None) -> ibis.Table:
         """Compute a table once, into a temporary table; nothing outlasts the session."""

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from gridveil.errors import InputError
-from gridveil.ingest.engines.engine import Part
+from gridveil.ingest.engines.engine import Opened
 from gridveil.ingest.engines.settings import EngineSettings
 from gridveil.ingest.engines.spark_session import quiet_about_pandas, session
 from gridveil.ingest.engines.spark_tables import opened
@@ -55,7 +55,7 @@ class SparkEngine:
         self._kept: list[DataFrame] = []
         self._reading = "Spark"
 
-    def open(self, role: str, at: ReadingsTable | HouseholdsTable, window: Window | None = None) -> list[Part]:
+    def open(self, role: str, at: ReadingsTable | HouseholdsTable, window: Window | None = None) -> Opened:
         """Return the publisher's table, in one part: Spark divides it by itself."""
         import ibis.expr.datatypes as dt
 
@@ -63,7 +63,10 @@ class SparkEngine:
         with self.complaints(self._reading):
             table, kinds = opened(self._session, at, window)
         columns = {name: dt.Unknown() if kind is None else dt.dtype(kind) for name, kind in kinds.items()}
-        return [Part(self._named(role, table, columns))]
+        return Opened(self._named(role, table, columns))
+
+    def show(self, role: str, parts: list[int]) -> None:
+        """Do nothing: there is one part."""
 
     def keep(self, name: str, table: ibis.Table, key: str | None = None) -> ibis.Table:
         """Compute a table once, when it is first asked for; it stays with the workers, in memory or on their disks.

@@ -218,8 +218,10 @@ def child(tables_at: Path, scratch: Path | None, seconds: float) -> subprocess.P
     return subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=Path(__file__).parents[2])
 
 
-def kept(scratch: Path) -> list[Path]:
-    return sorted(scratch.glob("gridveil-scratch/*.parquet"))
+def kept(scratch: Path, what: str = "parts") -> list[Path]:
+    """Return the files of parts, or those of what is counted in them."""
+    files = sorted(scratch.glob("gridveil-scratch/*.parquet"))
+    return [file for file in files if file.stem.endswith("-counts") == (what == "counts")]
 
 
 def test_a_run_that_was_killed_goes_on(
@@ -235,7 +237,8 @@ def test_a_run_that_was_killed_goes_on(
     victim.stdout.close()
     [first] = kept(scratch)
     made = first.stat().st_mtime_ns
-    assert stat.S_IMODE(first.stat().st_mode) == 0o600
+    for file in (first, *kept(scratch, "counts")):
+        assert stat.S_IMODE(file.stat().st_mode) == 0o600
     assert stat.S_IMODE(first.parent.stat().st_mode) == 0o700
     # What a run that is killed while it writes would leave:
     (scratch / "gridveil-scratch" / "aside-x").mkdir()
@@ -252,6 +255,25 @@ def test_a_run_that_was_killed_goes_on(
     source, _ = ingest(*at, GRID, WINDOW, EngineSettings(scratch=scratch))
     source.forget()
     assert list(scratch.iterdir()) == []
+
+
+@pytest.mark.parametrize("counts", ["there", "missing", "cut off"])
+@pytest.mark.usefixtures("apart")
+def test_what_was_counted_is_used_again_or_counted_again(
+    counts: str, expected: tuple[Any, ...], tmp_path: Path
+) -> None:
+    at, scratch = write(tmp_path / "tables", [ROWS[:9], ROWS[9:]]), tmp_path / "scratch"
+    ingest(*at, GRID, WINDOW, EngineSettings(scratch=scratch))[0].close()
+    files = kept(scratch, "counts")
+    before = [file.stat().st_mtime_ns for file in (*files, *kept(scratch))]
+    assert len(files) == len(kept(scratch)) == 2
+    if counts == "missing":
+        files[0].unlink()
+    elif counts == "cut off":
+        files[0].write_bytes(files[0].read_bytes()[:-4])
+    assert told(*ingest(*at, GRID, WINDOW, EngineSettings(scratch=scratch))) == expected
+    again = [file.stat().st_mtime_ns == was for file, was in zip((*files, *kept(scratch)), before, strict=True)]
+    assert again == [counts == "there", True, True, True]
 
 
 def test_what_a_run_without_scratch_left_when_it_was_killed_is_taken_away_by_the_next(

@@ -8,11 +8,17 @@ from typing import Any
 
 import duckdb
 import pyarrow as pa
+import pyarrow.csv as pc
 import pyarrow.parquet as pq
 import pytest
 from tests.ingest.conftest import HOMES
 
 from gridveil.errors import InputError
+from gridveil.ingest import tables
+from gridveil.ingest.engines.duckdb_engine import DuckDBEngine
+from gridveil.ingest.engines.engine import answers
+from gridveil.ingest.engines.settings import EngineSettings
+from gridveil.ingest.schema import ReadingsTable
 
 WHEN = [datetime(2013, 2, 4), datetime(2013, 2, 4, 1)]  # noqa: DTZ001  # timestamps without zone are the point
 GOOD = {"household": ["a", "b"], "timestamp": WHEN, "kwh": [1.0, 2.0]}
@@ -129,6 +135,27 @@ def test_patterns_take_columns_by_name_and_refuse_other_types(ask: Any, tmp_path
     (tmp_path / "c3.csv").write_bytes(b"household,kwh,timestamp\n")
     with pytest.raises(InputError, match=r"c3\.csv: its first line differs"):
         ask(tmp_path / "c*.csv")
+
+
+@pytest.mark.parametrize("kind", ["parquet", "milliseconds", "csv"])
+def test_a_table_shows_the_parts_that_are_asked_for(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Queries that were written before have the rows of those parts, too."""
+    monkeypatch.setattr(tables, "PART_BYTES", 1)
+    for index, kwh in enumerate([[1.0], [2.0, 4.0], [8.0]]):
+        times = pa.array([0] * len(kwh), pa.timestamp("ms" if kind == "milliseconds" else "us"))
+        columns = {"household": ["a"] * len(kwh), "timestamp": times, "kwh": kwh}
+        table = pa.table(dict(reversed(columns.items())) if index == 1 and kind != "csv" else columns)
+        name = tmp_path / f"{index}.{'csv' if kind == 'csv' else 'parquet'}"
+        (pc.write_csv if kind == "csv" else pq.write_table)(table, name)
+    engine = DuckDBEngine(EngineSettings())
+    opened = engine.open("readings", ReadingsTable(f"{tmp_path}/*"))
+    sums = opened.table.agg(kwh=opened.table.kwh.cast("float64").sum())
+    found = [answers(engine, sums)]
+    for parts in ([1], [0], [2, 0], [0, 1, 2]):
+        engine.show("readings", parts)
+        found.append(answers(engine, sums))
+    assert [row["kwh"] for [row] in found] == [15, 6, 1, 9, 15]
+    assert len(opened.keys) == len(set(opened.keys)) == 3
 
 
 def test_nan_is_seen_in_many_files_and_through_views(ask: Any, tmp_path: Path) -> None:

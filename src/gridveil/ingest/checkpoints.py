@@ -52,10 +52,11 @@ def _digest_of_numbers(engine: Engine, numbers: ibis.Table) -> list[str]:
     import pyarrow.compute as pc
 
     columns = pa.schema([("household", pa.large_string()), ("number", pa.int64())])  # text of over 2 GB, too
-    given = [batch.select(columns.names).cast(columns) for batch in engine.batches(numbers)]
+    filled = numbers.select("household", number=numbers.number.fill_null(-1))  # by the engine: Arrow would load pandas
+    given = [batch.select(columns.names).cast(columns) for batch in engine.batches(filled)]
     ids, lengths, values = (hashlib.sha256() for _ in range(3))  # each of a whole column: batches may be cut anywhere
     for batch in pa.Table.from_batches(given, columns).sort_by("household").to_batches(max_chunksize=BATCH):
         ids.update("".join(batch["household"].to_pylist()).encode())
         lengths.update(array("q", pc.binary_length(batch["household"]).to_pylist()))
-        values.update(array("q", pc.fill_null(batch["number"], -1).to_pylist()))
+        values.update(array("q", batch["number"].to_pylist()))
     return [column.hexdigest() for column in (ids, lengths, values)]

@@ -89,7 +89,7 @@ def _ingest(
             sums = sums.order_by("number")
         for index, key in enumerate(keys):
             engine.show(READINGS, [index])
-            parts.append(Summed.of(engine, engine.keep(f"part_{index}", sums, key)))
+            parts.append(Summed.of(engine, index, sums, key))
             tell(parts)
         progress(STAGE, 1.0)
         progress(AGAIN, 0.0)

@@ -66,10 +66,14 @@ class Summed:
     steps: frozenset[int]
 
     @classmethod
-    def of(cls, engine: Engine, table: ibis.Table) -> Summed:
-        """Count what is in a part's contributions."""
+    def of(cls, engine: Engine, index: int, sums: ibis.Table, key: str | None) -> Summed:
+        """Compute a part's contributions, and count what is in them. Both are kept with its `key`."""
+        table = engine.keep(f"part_{index}", sums, key)
         by_step = table.mutate(faulty=table.number == FAULTY).group_by("faulty", "step")
-        counts = answers(engine, by_step.agg(readings=table.readings.sum()))
+        counted = by_step.agg(readings=table.readings.sum())
+        if key is not None:  # a run that goes on then reads none of the contributions to count them
+            counted = engine.keep(f"counts_{index}", counted, f"{key}-counts")
+        counts = answers(engine, counted)
         good = [row for row in counts if not row["faulty"]]
         return cls(
             table,

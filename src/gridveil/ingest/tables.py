@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import ibis
     from ibis.backends.duckdb import Backend
 
-PART_BYTES = 8 * 2**20
+PART_BYTES = 4 * 2**20
 """Files smaller than this are read together: each part takes some time by itself."""
 
 NAME = re.compile(r"(?!.*[0-9]{4})[^\W\d].{0,63}")

@@ -34,10 +34,15 @@ def table(head: list[str], rows: list[list[str]]) -> str:
 
 
 def of_readings(results: dict[str, Figures]) -> list[tuple[str, str | None, Figures]]:
-    """Return engine, memory limit and figures of every run, small ones first."""
+    """Return engine, memory limit and figures of every run: those without a limit first, and small ones."""
     split = [([*case.split(), ""][:3], figures) for case, figures in results.get("readings", {}).items()]
     known = [(engine, memory or None, figures) for (engine, _, memory), figures in split]
-    return sorted(known, key=lambda run: (list(ENGINES).index(run[0]), run[2]["readings"]))
+    return sorted(known, key=lambda run: (list(ENGINES).index(run[0]), run[1] or "", run[2]["readings"]))
+
+
+def named(engine: str, memory: str | None) -> str:
+    """Return what a table calls an engine and how it was run."""
+    return ENGINES[engine] + (f", at most {memory}" if memory else "")
 
 
 def core_microseconds(engine: str, run: Figures) -> float:
@@ -50,7 +55,7 @@ def readings_table(results: dict[str, Figures]) -> str:
     """Return what a reading costs on each engine."""
     rows = [
         [
-            ENGINES[engine] + (f", at most {memory}" if memory else ""),
+            named(engine, memory),
             f"{run['readings']:,}",
             number(run.get("group_by_seconds")),
             number(run["ingest_seconds"]),
@@ -116,15 +121,15 @@ def cells_table(results: dict[str, Figures]) -> str:
 
 
 def growth_table(results: dict[str, Figures]) -> str:
-    """Return how the time for a reading changes from one size to the next ten times as large."""
+    """Return how the time for a reading changes from one size to the next ten times as large, run alike."""
     rows = []
-    runs = [(engine, run) for engine, _, run in of_readings(results)]
-    for (engine, small), (other, large) in itertools.pairwise(runs):
-        if engine == other:
+    runs = [(named(engine, memory), run) for engine, memory, run in of_readings(results)]
+    for (name, small), (other, large) in itertools.pairwise(runs):
+        if name == other:
             seconds = [run["ingest_seconds"] + run["cube_seconds"] for run in (small, large)]
             times = large["readings"] / small["readings"]
             more = f"{seconds[1] / seconds[0] / times - 1:+.0%}"
-            rows.append([ENGINES[engine], f"{small['readings']:.0e} to {large['readings']:.0e}", more])
+            rows.append([name, f"{small['readings']:.0e} to {large['readings']:.0e}", more])
     return table(["engine", "readings", "time a reading"], rows)
 
 
@@ -153,8 +158,9 @@ def draw(results: dict[str, Figures], path: Path) -> None:
     """Draw seconds against readings and against cells, both on logarithmic axes."""
     figure = Figure(figsize=(9, 4.2), dpi=150, facecolor="white")
     left, right = figure.add_axes((0.08, 0.14, 0.4, 0.68)), figure.add_axes((0.57, 0.14, 0.4, 0.68))
-    for (engine, name), colour in zip(ENGINES.items(), COLOURS, strict=False):
-        runs = [run for of, memory, run in of_readings(results) if of == engine]
+    measured = [(named(engine, memory), run) for engine, memory, run in of_readings(results)]
+    for name, colour in zip(dict.fromkeys(name for name, _ in measured), COLOURS, strict=False):
+        runs = [run for of, run in measured if of == name]
         seconds = [run["ingest_seconds"] + run["cube_seconds"] for run in runs]
         left.plot([run["readings"] for run in runs], seconds, "o-", color=colour, label=name, markersize=4)
     cells = of_cells(results)

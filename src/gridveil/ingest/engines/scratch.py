@@ -27,6 +27,7 @@ class Scratch:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder / SCRATCH
+        self._run: str | None = None
         try:
             self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             if self.folder.is_symlink() or self.folder.stat().st_uid != os.getuid():
@@ -47,9 +48,11 @@ class Scratch:
     def file(self, key: str) -> Path:
         """Return where the result with that key, `RUN-PART`, is or will be. Those of other runs are taken away."""
         run = key.partition("-")[0]
-        for other in self.folder.glob("*.parquet"):
-            if not other.name.startswith(f"{run}-"):
-                other.unlink()
+        if run != self._run:  # once: there may be thousands of files
+            for other in self.folder.glob("*.parquet"):
+                if not other.name.startswith(f"{run}-"):
+                    other.unlink()
+            self._run = run
         return self.folder / f"{key}.parquet"
 
     def clear(self) -> None:

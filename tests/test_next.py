@@ -19,7 +19,7 @@ import numpy as np
 import pytest
 from tests import lake
 
-from gridveil import next_release, publish_next
+from gridveil import next_release, publish, publish_next
 from gridveil.errors import BudgetError, InputError, UsageError
 from gridveil.next_release import Waiting, run_next, upcoming
 from gridveil.privacy.ledger.book import create_ledger, open_ledger
@@ -82,6 +82,24 @@ def test_three_weeks_in_a_row_each_when_it_is_over(series: dict[str, Any]) -> No
     assert [load_label(out / name / LABEL).window.steps for name in NAMES] == [168, 167, 168]
     assert all(before.end == after.start for before, after in pairwise(catalogue.releases))
     assert {path.name for path in out.iterdir()} == {*NAMES, CATALOGUE, LOCK}
+
+
+def test_in_python_a_spec_file_says_what_is_not_stated(series: dict[str, Any], tmp_path: Path) -> None:
+    """Paths in it are relative to it, and what is stated comes before it."""
+    said = {"crs": "local", "extent": "0,0,1,1", "grid": "2x2", "households": "homes.parquet", "no_such": 1}
+    spec = tmp_path / "spec.toml"
+    spec.write_text("\n".join(f"{name} = {value!r}" for name, value in said.items()))
+    with pytest.raises(UsageError, match="no_such: there is no such setting"):
+        publish_next(spec)
+    spec.write_text(spec.read_text().replace("no_such = 1", "cadence = 'week'"))
+    stated = {name: value for name, value in series.items() if name not in ("crs", "cadence")}
+    done = publish_next(str(spec), **stated)
+    assert isinstance(done, Published)
+    label = load_label(done.path / LABEL)
+    assert label.grid.nx == make_spec(series).to_grid().nx != 2
+    assert label.window.steps == 168
+    with pytest.raises(InputError, match=r"other\.toml: cannot be read as a spec"):
+        publish(tmp_path / "other.toml")
 
 
 def test_by_the_real_clock_python_publishes_until_it_is_told_to_wait(series: dict[str, Any]) -> None:

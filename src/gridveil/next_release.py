@@ -51,19 +51,20 @@ class Waiting:
 
 
 def publish_next(
+    spec: str | Path | None = None,
     *,
     again: bool = False,
     progress: Progress = silent,
     **settings: Any,  # noqa: ANN401  # see Spec
 ) -> Published | Waiting:
-    """Publish the next window of a series; settings are those of `publish`, with `cadence` and without `steps`.
+    """Publish the next window of a series; spec and settings are as of `publish`, with `cadence`, without `steps`.
 
     `out` is the folder of the series. Called several times in a row it publishes window after window, until it returns
     `Waiting` because the next one is not over.
 
     again: try a window once more that was debited, and has no release because the run failed then.
     """
-    return run_next(make_spec(settings), again=again, progress=progress)
+    return run_next(make_spec(settings, spec), again=again, progress=progress)
 
 
 def run_next(

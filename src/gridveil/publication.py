@@ -49,13 +49,18 @@ class Published:
     """What failed when the release was there already, and takes nothing from it."""
 
 
-def publish(*, progress: Progress = silent, **settings: Any) -> Published:  # noqa: ANN401  # see Spec
-    """Publish a release; the settings are those of `Spec`, tables may be given as paths.
+def publish(
+    spec: str | Path | None = None,
+    *,
+    progress: Progress = silent,
+    **settings: Any,  # noqa: ANN401  # see Spec
+) -> Published:
+    """Publish a release by a TOML file, by settings (those of `Spec`; tables may be given as paths), or by both.
 
     Everything that is public is checked before a row is read, and nothing is at `out` unless all went well. State a
     `ledger` (and a `population`, if it has several), which is debited before anything is measured, or `no_ledger=True`.
     """
-    return run(make_spec(settings), progress=progress)
+    return run(make_spec(settings, spec), progress=progress)
 
 
 def run(

@@ -336,10 +336,11 @@ def _beside(spec: Path, path: str) -> str:
     return path if "://" in path else str(spec.parent / path)
 
 
-def make_spec(settings: dict[str, Any]) -> Spec:
-    """Check settings; the first complaint names the setting and what was given."""
+def make_spec(settings: dict[str, Any], file: str | Path | None = None) -> Spec:
+    """Check settings; the first complaint names the setting and what was given. They override those of a TOML file."""
+    in_file = {} if file is None else read_spec(Path(file))
     try:
-        return Spec.model_validate(settings)
+        return Spec.model_validate({**in_file, **settings})
     except ValidationError as error:
         complaints = [_complaint(dict(fault)) for fault in error.errors()]
     # Not from within the handler: pydantic's error repeats what was given, an address with its password perhaps.

@@ -2,8 +2,8 @@
 
 python benchmarks/scale/interrupted.py FOLDER READINGS MEMORY
 
-The sum of three turns, as one alone says little on a machine whose speed changes; of one from 3e8 readings on. Each
-time is that of a whole process, its start included.
+Five times, or once from 3e8 readings on, between whole runs: as a machine's speed changes, each run that goes on is
+compared with the mean of the whole ones before and after it. Each time is that of a whole process, its start included.
 """
 
 from __future__ import annotations
@@ -11,9 +11,11 @@ from __future__ import annotations
 import json
 import shutil
 import signal
+import statistics
 import subprocess
 import sys
 import time
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +23,7 @@ from keep import keep
 from readings import once
 from tables import tables
 
-FEW, LARGE = 3, 3e8
+MANY, LARGE = 5, 3e8
 
 
 def run(arguments: list[str], scratch: Path, kill_after: float | None = None) -> dict[str, Any]:
@@ -39,17 +41,6 @@ def run(arguments: list[str], scratch: Path, kill_after: float | None = None) ->
     return {**json.loads(told), "seconds": time.perf_counter() - start}
 
 
-def turn(arguments: list[str], here: Path) -> tuple[dict[str, Any], ...]:
-    """Return a whole run, one that is killed after half that time, and one that goes on."""
-    shutil.rmtree(here, ignore_errors=True)
-    here.mkdir()
-    whole = run(arguments, here / "whole")
-    killed = run(arguments, here / "killed", kill_after=whole["seconds"] / 2)
-    again = run(arguments, here / "killed")
-    shutil.rmtree(here)
-    return whole, killed, again
-
-
 def main() -> None:
     folder, readings, memory, *scratch = sys.argv[1:]
     if scratch:
@@ -57,14 +48,23 @@ def main() -> None:
             print(json.dumps(once(made, lambda _, work: work())))
         return
     here, arguments = Path(folder) / "interrupted", [folder, readings, memory]
-    turns = [turn(arguments, here) for _ in range(FEW if float(readings) < LARGE else 1)]
-    whole, killed, again = ([run["seconds"] for run in runs] for runs in zip(*turns, strict=True))
+    shutil.rmtree(here, ignore_errors=True)
+    here.mkdir()
+    whole, killed, again = [run(arguments, here / "whole")], [], []
+    for _ in range(MANY if float(readings) < LARGE else 1):
+        killed.append(run(arguments, here / "killed", kill_after=whole[-1]["seconds"] / 2))
+        again.append(run(arguments, here / "killed"))
+        whole.append(run(arguments, here / "whole"))
+    shutil.rmtree(here)
+    of_whole, of_killed, of_again = ([run["seconds"] for run in runs] for runs in (whole, killed, again))
+    shares = [second / statistics.mean(around) for second, around in zip(of_again, pairwise(of_whole), strict=True)]
     figures = {
-        "whole_seconds": whole,
-        "killed_after_seconds": killed,
-        "again_seconds": again,
-        "share": sum(again) / sum(whole),
-        "same_cube": len({run["sha256"] for first, _, last in turns for run in (first, last)}) == 1,
+        "whole_seconds": of_whole,
+        "killed_after_seconds": of_killed,
+        "again_seconds": of_again,
+        "shares": shares,
+        "share": statistics.median(shares),
+        "same_cube": len({run["sha256"] for run in (*whole, *again)}) == 1,
     }
     keep("interrupted", f"{float(readings):.0e} {memory}", figures)
     print(json.dumps(figures, indent=2))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import re
+import statistics
 from pathlib import Path
 from typing import Any
 
@@ -123,14 +124,33 @@ def cells_table(results: dict[str, Figures]) -> str:
 def growth_table(results: dict[str, Figures]) -> str:
     """Return how the time for a reading changes from one size to the next ten times as large, run alike."""
     rows = []
-    runs = [(named(engine, memory), run) for engine, memory, run in of_readings(results)]
+    runs = [(named(engine, memory), run) for engine, memory, run in of_readings(results) if memory is None]
     for (name, small), (other, large) in itertools.pairwise(runs):
         if name == other:
             seconds = [run["ingest_seconds"] + run["cube_seconds"] for run in (small, large)]
             times = large["readings"] / small["readings"]
             more = f"{seconds[1] / seconds[0] / times - 1:+.0%}"
             rows.append([name, f"{small['readings']:.0e} to {large['readings']:.0e}", more])
+    for case, run in results.get("growth", {}).items():
+        engine, sizes = case.split()[0], " ".join(case.split()[1:-1])
+        rows.append([named(engine, case.split()[-1]), sizes, f"{run['more']:+.0%}"])
     return table(["engine", "readings", "time a reading"], rows)
+
+
+def interrupted_table(results: dict[str, Figures]) -> str:
+    """Return how long a killed run takes when it goes on, beside whole ones."""
+    rows = [
+        [
+            case.split()[0],
+            number(statistics.median(run["whole_seconds"])),
+            number(statistics.median(run["killed_after_seconds"])),
+            number(statistics.median(run["again_seconds"])),
+            f"{run['share']:.0%}",
+            " ".join(f"{share:.0%}" for share in sorted(run["shares"])),
+        ]
+        for case, run in results.get("interrupted", {}).items()
+    ]
+    return table(["readings", "a whole run, s", "killed after, s", "started again, s", "share", "each"], rows)
 
 
 def country_table(results: dict[str, Figures]) -> str:
@@ -187,7 +207,7 @@ def main() -> None:
     results, page = read(), DOCS / "scaling.md"
     text = page.read_text()
     tables = {"readings": readings_table(results), "growth": growth_table(results), "cells": cells_table(results)}
-    tables["country"] = country_table(results)
+    tables |= {"interrupted": interrupted_table(results), "country": country_table(results)}
     for name, made in tables.items():
         text = re.sub(f"(<!-- {name} -->\n).*?(<!-- end -->)", rf"\1\n{made}\n\n\2", text, flags=re.DOTALL)
     page.write_text(text)

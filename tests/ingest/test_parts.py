@@ -12,6 +12,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +29,8 @@ from gridveil import publication, publish
 from gridveil.cli.main import main
 from gridveil.cube import Grid, Window
 from gridveil.errors import GridveilError, InputError, UsageError
-from gridveil.ingest import tables
+from gridveil.ingest import checkpoints, tables
+from gridveil.ingest.clock import Clock
 from gridveil.ingest.engines.duckdb_engine import DuckDBEngine
 from gridveil.ingest.engines.engine import answers
 from gridveil.ingest.engines.settings import EngineSettings
@@ -276,6 +278,39 @@ def test_what_was_counted_is_used_again_or_counted_again(
     assert again == [counts == "there", True, True, True]
 
 
+@pytest.mark.usefixtures("apart")
+def test_what_was_counted_goes_with_its_part(expected: tuple[Any, ...], tmp_path: Path) -> None:
+    """Were counts of an earlier make believed, a step in two parts could pass for one in one, and be bounded twice."""
+    at, scratch = write(tmp_path / "tables", [ROWS[:9], ROWS[9:]]), tmp_path / "scratch"
+    ingest(*at, GRID, WINDOW, EngineSettings(scratch=scratch))[0].close()
+    first, second = kept(scratch, "counts")
+    before = first.read_bytes()
+    first.write_bytes(second.read_bytes())
+    second.write_bytes(before)
+    for part in kept(scratch):
+        part.unlink()  # as a run that was killed while it took everything away
+    assert told(*ingest(*at, GRID, WINDOW, EngineSettings(scratch=scratch))) == expected
+
+
+def test_a_run_key_knows_the_clock_and_the_engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both may be updated between a run and the one that goes on."""
+    at, engine = write(tmp_path, [ROWS]), DuckDBEngine(EngineSettings())
+    engine.con.raw_sql("CREATE TABLE numbers AS SELECT 'a' AS household, 0::BIGINT AS number")
+    numbers = engine.con.table("numbers")
+    keys = [checkpoints.run_key(engine, numbers, at, GRID, WINDOW) for _ in range(2)]
+    with monkeypatch.context() as patched:
+        patched.setattr(checkpoints.Clock, "of", lambda *_: Clock((), (3600,)))
+        keys.append(checkpoints.run_key(engine, numbers, at, GRID, WINDOW))
+    found = metadata.version
+    for name in ("gridveil", "duckdb", "ibis-framework"):
+        with monkeypatch.context() as patched:
+            patched.setattr(checkpoints.metadata, "version", lambda of, name=name: "9" if of == name else found(of))
+            keys.append(checkpoints.run_key(engine, numbers, at, GRID, WINDOW))
+    assert keys[0] == keys[1]
+    assert len(set(keys)) == 5
+    engine.close()
+
+
 def test_what_a_run_without_scratch_left_when_it_was_killed_is_taken_away_by_the_next(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -409,6 +444,10 @@ def test_a_damaged_result_is_computed_again(expected: tuple[Any, ...], tmp_path:
     ingest(*at, GRID, WINDOW, EngineSettings(scratch=scratch))[0].close()
     kept(scratch)[0].write_bytes(b"PAR1")
     assert told(*ingest(*at, GRID, WINDOW, EngineSettings(scratch=scratch))) == expected
+    [whole] = kept(scratch)
+    whole.write_bytes(whole.read_bytes()[:4] + bytes(200) + whole.read_bytes()[204:])  # whole at its end only
+    with pytest.raises(InputError, match=r"scratch may be damaged: take gridveil-scratch away from there"):
+        told(*ingest(*at, GRID, WINDOW, EngineSettings(scratch=scratch)))
 
 
 def test_a_scratch_folder_that_is_not_ours_is_refused(tmp_path: Path) -> None:

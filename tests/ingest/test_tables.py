@@ -137,6 +137,15 @@ def test_patterns_take_columns_by_name_and_refuse_other_types(ask: Any, tmp_path
         ask(tmp_path / "c*.csv")
 
 
+def test_columns_that_differ_in_case_only_are_refused(ask: Any, tmp_path: Path) -> None:
+    """The engine would take the one that comes first in a file."""
+    for name, columns in (("c1", [*GOOD, "KWH"]), ("c2", ["KWH", *GOOD])):
+        pq.write_table(pa.table({**GOOD, "KWH": [7.0, 7.0]}).select(columns), tmp_path / f"{name}.parquet")
+    for path in ("c1.parquet", "c*.parquet"):
+        with pytest.raises(InputError, match="differ in upper and lower case only"):
+            ask(tmp_path / path)
+
+
 @pytest.mark.parametrize("kind", ["parquet", "milliseconds", "csv"])
 def test_a_table_shows_the_parts_that_are_asked_for(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Queries that were written before have the rows of those parts, too."""

@@ -15,6 +15,7 @@ from importlib import metadata
 from typing import TYPE_CHECKING
 
 from gridveil.cube import Grid, Window
+from gridveil.ingest.clock import Clock
 from gridveil.ingest.schema import HouseholdsTable, ReadingsTable
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
     from gridveil.ingest.engines.engine import Engine
 
-FORMAT = 3
+FORMAT = 4
 """Of what is kept. Raise it with every change to the code of ingest that gives a part other sums, or another meaning:
 a version of gridveil may stay the same while its code changes."""
 
@@ -35,7 +36,9 @@ def run_key(
 ) -> str:
     """Return what all parts of a run share. Cost: the households' ids are sorted and go through this process once."""
     settings = [asdict(table) for table in tables]
-    return digest(FORMAT, metadata.version("gridveil"), settings, grid, window, _digest_of_numbers(engine, numbers))
+    versions = [metadata.version(name) for name in ("gridveil", "duckdb", "ibis-framework")]
+    clock = Clock.of(tables[0].timezone, window)  # its offsets: the system's table of a zone's clock may be updated
+    return digest(FORMAT, versions, settings, clock, grid, window, _digest_of_numbers(engine, numbers))
 
 
 def digest(*facts: object) -> str:

@@ -49,7 +49,8 @@ def ingest(
     """Read both tables and return the source of `window` (all steps to be read), with the report on its faults.
 
     A household's rows decide on nothing but its own contribution, whatever they hold (see `rules`). Only a fault of a
-    whole table raises. Cost: linear in rows; parts that hold doubtful readings are read twice.
+    whole table raises. Cost: linear in rows; parts with a reading in a step that has doubtful ones are read again, and
+    so is the first part with a fault, for an example of it.
     """
     progress(STAGE, 0.0)
     engine = connect(settings)

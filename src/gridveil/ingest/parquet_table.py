@@ -21,8 +21,12 @@ Kind = TypeVar("Kind")
 
 
 def types_of(files: list[str]) -> Types:
-    """Return the types of columns."""
-    return agreed(files, [{field.name: field.type for field in pq.read_schema(file)} for file in files])
+    """Return the types of columns. To the engine, `kwh` and `KWH` are one name: it would take either for the other."""
+    types = agreed(files, [{field.name: field.type for field in pq.read_schema(file)} for file in files])
+    if len({column.lower() for column in types}) < len(types):
+        msg = f"{files[0]}: columns whose names differ in upper and lower case only; give each another name"
+        raise InputError(msg)
+    return types
 
 
 def agreed(files: list[str], types_of_each: list[dict[str, Kind]]) -> dict[str, Kind]:

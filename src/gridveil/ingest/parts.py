@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from gridveil.cube import Window
-from gridveil.ingest.engines.engine import Engine, Opened, answers
+from gridveil.ingest.engines.engine import COUNTS, Engine, Opened, answers
 from gridveil.ingest.rules import FAULTY, LARGEST_READING, length, readings
 from gridveil.ingest.schema import ReadingsTable
 
@@ -72,7 +72,7 @@ class Summed:
         by_step = table.mutate(faulty=table.number == FAULTY).group_by("faulty", "step")
         counted = by_step.agg(readings=table.readings.sum())
         if key is not None:  # a run that goes on then reads none of the contributions to count them
-            counted = engine.keep(f"counts_{index}", counted, f"{key}-counts")
+            counted = engine.keep(f"counts_{index}", counted, f"{key}{COUNTS}")
         counts = answers(engine, counted)
         good = [row for row in counts if not row["faulty"]]
         return cls(

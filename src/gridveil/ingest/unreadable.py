@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 
 from gridveil.errors import GridveilError, InputError
 from gridveil.ingest.lines import Lines, first_line
+from gridveil.ingest.partitions import SCRATCH
 from gridveil.ingest.schema import kind_of
 
 TELL_NO_ROWS = (duckdb.IOException, duckdb.CatalogException, duckdb.BinderException, duckdb.PermissionException)
@@ -43,6 +44,8 @@ def reading(path: str, files: Callable[[], list[str]] = list, scratch: Path | No
         reason = f"{type(error).__name__}; its words may hold rows" if tells_rows else str(error).partition("\n")[0]
         name = first_damaged(files()) or path
         msg = f"{name}: cannot be read ({reason}). Check that it is complete, of its type, and that you may read it."
+        if scratch:
+            msg += f" If it is, what was kept in {scratch} may be damaged: take {SCRATCH} away from there."
         raise InputError(msg) from None if tells_rows else error  # a traceback would show the words
     except RuntimeError as error:
         if "interrupted" in str(error).lower():  # what the engine makes of Ctrl-C

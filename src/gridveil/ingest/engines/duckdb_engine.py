@@ -72,6 +72,8 @@ class DuckDBEngine:
             return ibis.table(table.schema(), name)
         file = self._scratch.file(key) if self._scratch else self._folder / f"{key}.parquet"
         if not is_whole(file):
+            if self._scratch:
+                self._scratch.anew(key)
             aside = self._folder / file.name
             self.con.raw_sql(f"COPY ({self._query(table)}) TO '{_quoted(aside)}' (FORMAT parquet)").fetchall()
             if self._scratch:
@@ -102,7 +104,7 @@ class DuckDBEngine:
     def batches(self, table: ibis.Table) -> Iterator[pa.RecordBatch]:
         """Compute an answer, and give it out in pieces."""
         # Computed before it is given out: complaints that come through Arrow look like those of the system.
-        computed = self.con.con.sql(self._query(table)).materialize()
+        computed = self.con.con.sql(self._written(table)).materialize()
         yield from computed.to_arrow_reader(BATCH)
 
     def complaints(self, path: str) -> AbstractContextManager[None]:
@@ -170,7 +172,7 @@ class DuckDBEngine:
         self.con.raw_sql(f"CREATE TEMPORARY VIEW {name} AS {rows}").fetchall()
 
     def _query(self, table: ibis.Table) -> str:
-        """Return the query. It is written once for all parts, because that takes as long as reading a small part."""
+        """Return the query of what is kept, written once for all parts: that takes as long as reading a small one."""
         if table.op() not in self._queries:
             self._queries[table.op()] = self._written(table)
         return self._queries[table.op()]

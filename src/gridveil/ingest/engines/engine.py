@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from gridveil.cube import Window
 
 
+COUNTS = "-counts"
+"""The end of the key of what is counted in a result that is kept."""
+
+
 @dataclass(frozen=True)
 class Opened:
     """The publisher's table, and its parts, each of which can be read by itself: some files, or the whole.
@@ -51,7 +55,9 @@ class Engine(Protocol):
     def keep(self, name: str, table: ibis.Table, key: str | None = None) -> ibis.Table:
         """Compute a table once, and return it for later questions.
 
-        key: `RUN-PART`. What is kept with it may outlast this process, and is not computed again by the same run.
+        key: `RUN-PART`. What is kept with it may outlast this process, and is not computed again by the same run. What
+            is derived from that has the key with COUNTS at its end, and is gone when it is itself computed anew: bounds
+            rest on both being of one make (see `parts.together`).
         """
 
     def has(self, key: str) -> bool:

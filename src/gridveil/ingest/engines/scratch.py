@@ -12,6 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from gridveil.errors import UsageError
+from gridveil.ingest.engines.engine import COUNTS
 from gridveil.ingest.partitions import SCRATCH
 
 ASIDE = "aside-"
@@ -54,6 +55,10 @@ class Scratch:
                     other.unlink()
             self._run = run
         return self.folder / f"{key}.parquet"
+
+    def anew(self, key: str) -> None:
+        """Take away what was derived from a result that is about to be computed anew, and may come out otherwise."""
+        self.file(f"{key}{COUNTS}").unlink(missing_ok=True)
 
     def clear(self) -> None:
         """Take away every result."""

@@ -98,6 +98,7 @@ def test_in_python_a_spec_file_says_what_is_not_stated(series: dict[str, Any], t
     label = load_label(done.path / LABEL)
     assert label.grid.nx == make_spec(series).to_grid().nx != 2
     assert label.window.steps == 168
+    assert repr(done) == f"Published(path={done.path!r}, warnings=())"  # a notebook shows it: no count, no household
     with pytest.raises(InputError, match=r"other\.toml: cannot be read as a spec"):
         publish(tmp_path / "other.toml")
 

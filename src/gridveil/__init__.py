@@ -33,3 +33,7 @@ def __getattr__(name: str) -> Any:  # noqa: ANN401  # what is asked for
         raise AttributeError(msg)
     module, attribute = _PLACES[name]
     return getattr(import_module(module), attribute)
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]

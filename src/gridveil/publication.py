@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import os
 from contextlib import closing, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
@@ -43,8 +43,8 @@ class Published:
     """What a publication did: where the release is and what was spent. `report` is for the operator only."""
 
     path: Path
-    label: Label
-    report: Report
+    label: Label = field(repr=False)
+    report: Report = field(repr=False)  # a notebook would show it to everybody
     warnings: tuple[str, ...] = ()
     """What failed when the release was there already, and takes nothing from it."""
 

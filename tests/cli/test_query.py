@@ -113,3 +113,15 @@ def test_a_day(work: Path) -> None:
         ask("release", "--time", "1999-01-01")
     with pytest.raises(UsageError, match="write a day"):
         ask("release", "--time", "2013-02-31")
+
+
+def test_an_answer_says_which_period_it_is_of(work: Path) -> None:
+    """A week is not taken for its Monday."""
+    whole = f"{WINDOW.start:%Y-%m-%d %H:%M} to {WINDOW.end:%Y-%m-%d %H:%M} UTC"
+    assert whole in ask("release")
+    assert "2013-02-04 03:00 to 2013-02-04 05:00 UTC" in ask("release", "--time", "3:5")
+    (work / "feeders.geojson").write_text(FEEDERS)
+    day = "2013-02-04 00:00 to 2013-02-05 00:00 UTC"
+    assert day in ask("release", "--area", "feeders.geojson", "--each", "--time", "2013-02-04")
+    with pytest.raises(UsageError, match=r"--time 2013-W06: write a day, 2013-02-04, or FROM/TO"):
+        ask("release", "--time", "2013-W06")

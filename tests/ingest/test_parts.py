@@ -121,6 +121,20 @@ def test_what_one_file_gives(expected: tuple[Any, ...]) -> None:
     }
 
 
+def test_steps_without_a_reading_are_told_to_the_operator(tmp_path: Path) -> None:
+    """As of a day whose file has another day's readings: all else about it looks well."""
+    for steps, words in (
+        ([0, 1, 2, 3, 4, 5], ""),
+        ([0, 1, 2, 3, 5], "in 1 step, that of 2013-02-04 04:00 UTC: is a file missing"),
+        ([1, 4], "in 4 steps, from 2013-02-04 00:00 to 2013-02-04 05:00 UTC: is a file missing"),
+    ):
+        at = write(tmp_path / str(len(steps)), [[("a", 3600 * step, 0.5)] for step in steps])
+        source, report = ingest(*at, GRID, WINDOW)
+        source.close()
+        assert words in str(report)
+        assert ("WARNING" in str(report)) == bool(words)
+
+
 @settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(places=st.lists(st.integers(0, 3), min_size=len(ROWS), max_size=len(ROWS)), order=st.permutations(ROWS))
 @pytest.mark.usefixtures("apart")

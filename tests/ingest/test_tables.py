@@ -137,6 +137,12 @@ def test_patterns_take_columns_by_name_and_refuse_other_types(ask: Any, tmp_path
         ask(tmp_path / "c*.csv")
 
 
+@pytest.mark.parametrize("path", ["s3://bucket/%Y/%m/%d/*.parquet", "hdfs://host/readings.parquet"])
+def test_files_of_a_cluster_are_for_spark(path: str) -> None:
+    with pytest.raises(InputError, match=r"DuckDB reads files of this machine; .* give --engine spark"):
+        DuckDBEngine(EngineSettings()).open("readings", ReadingsTable(path))
+
+
 def test_columns_that_differ_in_case_only_are_refused(ask: Any, tmp_path: Path) -> None:
     """The engine would take the one that comes first in a file."""
     for name, columns in (("c1", [*GOOD, "KWH"]), ("c2", ["KWH", *GOOD])):

@@ -6,7 +6,7 @@ import json
 import re
 from contextlib import suppress
 from dataclasses import asdict
-from datetime import date, timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -17,6 +17,7 @@ from gridveil.errors import UsageError
 if TYPE_CHECKING:
     from rich.table import Table
 
+    from gridveil.cube import Window
     from gridveil.release.area import Area
     from gridveil.release.open import Release
 
@@ -58,6 +59,7 @@ def run(
             typer.echo(json.dumps(rows))
         else:
             show.out.print(_table(rows))
+            typer.echo(_told(opened.window, period))
             typer.echo(covers)
         return
     covered = _area(opened, bbox, content)
@@ -71,6 +73,7 @@ def run(
     # An interval about the truth is lopsided: a standard error beside it would tempt to add and subtract two of them.
     exact = "" if opened.about_the_truth else f" (standard error {answer.standard_error:,.1f})"
     typer.echo(interval + exact)
+    typer.echo(_told(opened.window, period))
     if len(found) > 1:
         typer.echo(f"{len(found)} polygons taken together (--each: one by one)")
     if covered is not None:
@@ -162,6 +165,14 @@ def _range(text: str | None, axis: str) -> tuple[int, int] | None:
         raise UsageError(msg) from error
 
 
+def _told(window: Window, period: Period) -> str:
+    """Say which period an answer is of."""
+    from gridveil.release.times import step_range
+
+    first, last = (window.start.astimezone(UTC) + step * window.step for step in step_range(period, window))
+    return f"{first:%Y-%m-%d %H:%M} to {last:%Y-%m-%d %H:%M} UTC"
+
+
 def _period(text: str | None) -> Period:
     if text is None:
         return None
@@ -171,7 +182,7 @@ def _period(text: str | None) -> Period:
     if re.fullmatch(r"-?\d+(:-?\d+)?", text):
         return _range(text, "time")
     with suppress(ValueError, OverflowError):
-        day = date.fromisoformat(text)
+        day = datetime.strptime(text, "%Y-%m-%d").date()  # noqa: DTZ007  # Python would take 2013-W06 for its Monday
         return day.isoformat(), (day + DAY).isoformat()
     msg = f"--time {text}: write a day, 2013-02-04, or FROM/TO, 2013-02-04T17/2013-02-04T20 (UTC), or steps 0:24"
     raise UsageError(msg)

@@ -107,7 +107,9 @@ def _ingest(
     counted = sum(part.readings for part in parts) - dropped
     sums = table.select("number", "step", "wh")
     source = IngestedSource(engine, grid, window, sums, where.located, readings_table.path)
-    return source, Report(count["households"], total, counted, (*faults, *of_readings))
+    heard = frozenset().union(*(part.steps for part in parts))
+    silent = tuple(moment for step, moment in enumerate(window.times()) if step not in heard)
+    return source, Report(count["households"], total, counted, (*faults, *of_readings), silent)
 
 
 class _Rate:

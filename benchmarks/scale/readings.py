@@ -5,7 +5,8 @@ python benchmarks/scale/readings.py FOLDER ENGINE READINGS [MEMORY]       e.g. /
 FOLDER holds the invented readings (made if they are not there). `ingest_seconds` is from files to the contributions of
 households, kept by the engine, with the operator's report; `cube_seconds` is one bounded cube of them. Each is the
 best of five turns; of two from 3e7 readings on. With MEMORY there is a scratch folder, too, one turn, and no bare GROUP
-BY: it would not fit the disk.
+BY: it would not fit the disk. Nothing is printed before the end (1e8 on Spark: ten minutes). The figures are kept in
+results.json beside this file, in the place of earlier ones.
 """
 
 from __future__ import annotations
@@ -59,6 +60,8 @@ def measure(made: Tables, turns: int, *, beside: bool) -> dict[str, Any]:
 
 
 def main() -> None:
+    if len(sys.argv) not in {4, 5}:
+        raise SystemExit(__doc__)
     folder, engine, readings, memory = Path(sys.argv[1]), sys.argv[2], int(float(sys.argv[3])), [*sys.argv, None][4]
     scratch = folder / "scratch" if memory else None
     turns = 1 if memory else FEW if readings >= LARGE else MANY

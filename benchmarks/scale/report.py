@@ -203,12 +203,21 @@ def draw(results: dict[str, Figures], path: Path) -> None:
     figure.savefig(path)
 
 
+def tables(results: dict[str, Figures]) -> dict[str, str]:
+    """Return every table of the page, by its name there."""
+    return {
+        "readings": readings_table(results),
+        "growth": growth_table(results),
+        "interrupted": interrupted_table(results),
+        "cells": cells_table(results),
+        "country": country_table(results),
+    }
+
+
 def main() -> None:
     results, page = read(), DOCS / "scaling.md"
     text = page.read_text()
-    tables = {"readings": readings_table(results), "growth": growth_table(results), "cells": cells_table(results)}
-    tables |= {"interrupted": interrupted_table(results), "country": country_table(results)}
-    for name, made in tables.items():
+    for name, made in tables(results).items():
         text = re.sub(f"(<!-- {name} -->\n).*?(<!-- end -->)", rf"\1\n{made}\n\n\2", text, flags=re.DOTALL)
     page.write_text(text)
     draw(results, DOCS / "images" / "scaling.png")

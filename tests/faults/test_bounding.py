@@ -13,8 +13,9 @@ from tests.ingest import test_parts as parts
 from tests.properties import test_ingest_neighbours as neighbours
 
 from gridveil.errors import InputError
-from gridveil.ingest import checkpoints, rules
+from gridveil.ingest import checkpoints, rules, tables
 from gridveil.ingest import ingest as ingest_module
+from gridveil.ingest.engines.scratch import Scratch
 from gridveil.ingest.source import IngestedSource
 
 Guard = Callable[[dict[str, Any]], Callable[[], None]]
@@ -75,3 +76,16 @@ def test_results_of_parts_kept_under_the_names_of_settings_alone(tmp_path_factor
         checkpoints, "run_key", "window, _digest_of_numbers(engine, numbers)", "window", also=(ingest_module,)
     )
     check_caught(guard, stale)
+
+
+def test_counts_that_outlive_their_part(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """A part that was lost is computed anew, but what was counted in the old one is believed."""
+    whole = parts.write(tmp_path_factory.mktemp("whole"), [parts.ROWS])
+    expected = parts.told(*parts.ingest(*whole, parts.GRID, parts.WINDOW))
+
+    def guard() -> None:
+        with pytest.MonkeyPatch.context() as patched:
+            patched.setattr(tables, "PART_BYTES", 1)
+            parts.test_what_was_counted_goes_with_its_part(expected, tmp_path_factory.mktemp("counted"))
+
+    check_caught(guard, mistake(Scratch, "anew", ".unlink(missing_ok=True)", ""))

@@ -6,7 +6,7 @@ import json
 import re
 from contextlib import suppress
 from dataclasses import asdict
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -17,7 +17,6 @@ from gridveil.errors import UsageError
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from gridveil.cube import Window
     from gridveil.release.area import Area
     from gridveil.release.open import Release
 
@@ -44,6 +43,7 @@ def run(
     """Ask how much a region used over a period, and how sure that is."""
     from gridveil.cli import areas, show
     from gridveil.release.open import open_runs
+    from gridveil.release.times import in_words
     from gridveil.release.wording import error_bars
 
     _check_together(x or y, bbox, area, each)
@@ -59,7 +59,7 @@ def run(
             typer.echo(json.dumps(rows))
         else:
             show.out.print(_table(rows))
-            typer.echo(_told(opened.window, period))
+            typer.echo(in_words(period, opened.window))
             typer.echo(covers)
         return
     covered = _area(opened, bbox, content)
@@ -73,11 +73,11 @@ def run(
     # An interval about the truth is lopsided: a standard error beside it would tempt to add and subtract two of them.
     exact = "" if opened.about_the_truth else f" (standard error {answer.standard_error:,.1f})"
     typer.echo(interval + exact)
-    typer.echo(_told(opened.window, period))
     if len(found) > 1:
         typer.echo(f"{len(found)} polygons taken together (--each: one by one)")
     if covered is not None:
         typer.echo(f"{covered.cells:,.2f} cells, {about['area']['share']:.2%} of the map".replace("%", " %"))
+    typer.echo(in_words(period, opened.window))
     typer.echo(covers)
 
 
@@ -163,14 +163,6 @@ def _range(text: str | None, axis: str) -> tuple[int, int] | None:
     except ValueError as error:
         msg = f"--{axis} {text}: counted from 0, not in coordinates; write 0:10 for the first ten, 3 for one"
         raise UsageError(msg) from error
-
-
-def _told(window: Window, period: Period) -> str:
-    """Say which period an answer is of."""
-    from gridveil.release.times import step_range
-
-    first, last = (window.start.astimezone(UTC) + step * window.step for step in step_range(period, window))
-    return f"{first:%Y-%m-%d %H:%M} to {last:%Y-%m-%d %H:%M} UTC"
 
 
 def _period(text: str | None) -> Period:

@@ -46,6 +46,12 @@ def step_range(asked: tuple[int, int] | tuple[Instant, Instant] | None, window: 
     return start, stop
 
 
+def in_words(asked: tuple[int, int] | tuple[Instant, Instant] | None, window: Window) -> str:
+    """Say which period an answer is of."""
+    first, last = (window.start.astimezone(UTC) + step * window.step for step in step_range(asked, window))
+    return f"{first:%Y-%m-%d %H:%M} to {last:%Y-%m-%d %H:%M} UTC"
+
+
 def _boundary(asked: Instant, window: Window) -> int:
     """Return the number of the step that begins at an instant."""
     try:

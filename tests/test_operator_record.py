@@ -39,6 +39,7 @@ def test_it_has_what_a_release_must_not_have() -> None:
     }
     assert households["path"].endswith("households.parquet")
     assert (told["rows_of_readings"], told["households_inside"], told["ledger_entry"]) == (30 * 72, 29, None)
+    assert told["warnings"] == published(Path("again.json"), out="again").report.warnings
     assert [fault["count"] for fault in told["faults"] if "two different places" in fault["what"]] == [1]
 
 

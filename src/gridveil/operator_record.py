@@ -66,6 +66,7 @@ def write_record(
         "rows_of_readings": report.readings,
         "rows_counted": report.counted,
         "households_inside": report.households,
+        "warnings": report.warnings,
         "faults": [asdict(fault) for fault in report.faults],
     }
     try:

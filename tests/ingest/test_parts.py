@@ -121,7 +121,9 @@ def test_what_one_file_gives(expected: tuple[Any, ...]) -> None:
     }
 
 
-def test_steps_without_a_reading_are_told_to_the_operator(tmp_path: Path) -> None:
+def test_steps_without_a_reading_are_told_to_the_operator(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
     """As of a day whose file has another day's readings: all else about it looks well."""
     for steps, words in (
         ([0, 1, 2, 3, 4, 5], ""),
@@ -133,6 +135,11 @@ def test_steps_without_a_reading_are_told_to_the_operator(tmp_path: Path) -> Non
         source.close()
         assert words in str(report)
         assert ("WARNING" in str(report)) == bool(words)
+        where = "--extent=0,0,2,2", "--grid=2x2", "--start=2013-02-04T00:00", "--steps=6"
+        monkeypatch.setattr(sys, "argv", ["gridveil", "check", at[0].path, f"--households={at[1].path}", *where])
+        with suppress(SystemExit):
+            main()
+        assert (f"WARNING: no reading counts {words}" in capfd.readouterr().out) == bool(words)
 
 
 @settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])

@@ -16,7 +16,6 @@ from rich.text import Text
 
 from gridveil.cli.stages import Lines, drawn
 from gridveil.ingest.partitions import SCRATCH
-from gridveil.ingest.report import NOTHING_COUNTED
 
 if TYPE_CHECKING:
     from gridveil.ingest.report import Report
@@ -52,8 +51,8 @@ def report(seen: Report, console: Console) -> None:
     """Show what ingest saw and dropped."""
     first, *_ = str(seen).splitlines()
     console.print(first)
-    if not seen.counted:
-        console.print(NOTHING_COUNTED, style="bold red")
+    for warning in seen.warnings:
+        console.print(warning, style="bold red")
     if not seen.faults:
         console.print("Nothing to report: every row counts.")
         return

@@ -73,11 +73,16 @@ class Report:
         rows = f"{self.readings:,} rows of readings, {self.counted:,} of them counted"
         lines = [
             f"{rows}; {self.households:,} households inside the extent.",
-            *([NOTHING_COUNTED] if not self.counted else _silence(self.silent)),
+            *self.warnings,
             *(f"  {fault.table}: {fault.what}: {fault.count:,}" for fault in self.faults),
             *self.hints,
         ]
         return "\n".join(lines)
+
+    @property
+    def warnings(self) -> list[str]:
+        """What should keep the operator from publishing."""
+        return _silence(self.silent) if self.counted else [NOTHING_COUNTED]
 
     @property
     def hints(self) -> list[str]:

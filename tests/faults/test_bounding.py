@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from tests.faults.planting import always_tried, check_caught, check_objects, mistake
-from tests.ingest import test_parts as parts
+from tests.ingest import parted, test_interruptions
 from tests.properties import test_ingest_neighbours as neighbours
 
 from gridveil.errors import InputError
@@ -70,7 +70,9 @@ def test_results_of_parts_kept_under_the_names_of_settings_alone(tmp_path_factor
 
     def guard() -> None:
         with pytest.MonkeyPatch.context() as patched:
-            parts.test_a_household_is_one_though_its_number_changed_meanwhile(tmp_path_factory.mktemp("kept"), patched)
+            test_interruptions.test_a_household_is_one_though_its_number_changed_meanwhile(
+                tmp_path_factory.mktemp("kept"), patched
+            )
 
     stale = mistake(
         checkpoints, "run_key", "window, _digest_of_numbers(engine, numbers)", "window", also=(ingest_module,)
@@ -80,12 +82,12 @@ def test_results_of_parts_kept_under_the_names_of_settings_alone(tmp_path_factor
 
 def test_counts_that_outlive_their_part(tmp_path_factory: pytest.TempPathFactory) -> None:
     """A part that was lost is computed anew, but what was counted in the old one is believed."""
-    whole = parts.write(tmp_path_factory.mktemp("whole"), [parts.ROWS])
-    expected = parts.told(*parts.ingest(*whole, parts.GRID, parts.WINDOW))
+    whole = parted.write(tmp_path_factory.mktemp("whole"), [parted.ROWS])
+    expected = parted.told(*ingest_module.ingest(*whole, parted.GRID, parted.WINDOW))
 
     def guard() -> None:
         with pytest.MonkeyPatch.context() as patched:
             patched.setattr(tables, "PART_BYTES", 1)
-            parts.test_what_was_counted_goes_with_its_part(expected, tmp_path_factory.mktemp("counted"))
+            test_interruptions.test_what_was_counted_goes_with_its_part(expected, tmp_path_factory.mktemp("counted"))
 
     check_caught(guard, mistake(Scratch, "anew", ".unlink(missing_ok=True)", ""))

@@ -7,8 +7,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from tests.ingest import parted
 
 from gridveil.cube import Grid, Window
+from gridveil.ingest import tables
 from gridveil.ingest.ingest import ingest
 from gridveil.ingest.report import Report
 from gridveil.ingest.schema import HouseholdsTable, ReadingsTable
@@ -50,3 +52,16 @@ def ask(tmp_path: Path) -> Ask:
         return {tuple(int(i) for i in where): int(cube[tuple(where)]) for where in np.argwhere(cube)}, report
 
     return run
+
+
+@pytest.fixture
+def apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every file is a part by itself."""
+    monkeypatch.setattr(tables, "PART_BYTES", 1)
+
+
+@pytest.fixture(scope="module")
+def expected(tmp_path_factory: pytest.TempPathFactory) -> tuple[Any, ...]:
+    """All that is seen of `parted.ROWS` in one file; test_parts has what that is, by hand."""
+    whole = parted.write(tmp_path_factory.mktemp("whole"), [parted.ROWS])
+    return parted.told(*ingest(*whole, parted.GRID, parted.WINDOW))

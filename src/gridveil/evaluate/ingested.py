@@ -92,7 +92,7 @@ def _nowhere(spec: Spec, grid: Grid, folder: Path) -> HouseholdsTable:
     with reading(table.path):
         rows = engine.open("named", table).table
         require_columns(rows, table.path, {"household": table.household})
-        names = rows.select(household=identifier(engine, rows[table.household], table.path)).distinct()
+        names = rows.select(household=identifier(engine, rows[table.household], table.path).nullif("")).distinct()
         names = names.filter(names.household.notnull())
         names.mutate(x=grid.x0, y=grid.y0).to_parquet(folder / "households.parquet")
     return HouseholdsTable(str(folder / "households.parquet"), x="x", y="y")

@@ -67,5 +67,5 @@ def examples(readings: Readings, parts: list[Summed]) -> dict[int, dict[str, Any
     faults = faults_of(rows, readings.window, with_numbers=with_numbers)
     rows = rows.filter(reduce(or_, (faults[fault] for fault in first))).mutate(fault=first_fault(faults))
     text = ibis.cases((rows.fault == TIMESTAMP_FAULT, rows.time_text), (rows.fault == ENERGY_FAULT, rows.energy_text))
-    found = rows.group_by("fault").agg(example=rows.household.min(), text=text.min())
+    found = rows.group_by("fault").agg(example=rows.household.nullif("").min(), text=text.min())
     return {row["fault"]: row for row in answers(engine, found)}

@@ -35,9 +35,9 @@ def _matching(text: ir.StringColumn, pattern: str) -> ir.StringColumn:
 
 
 def identifier(engine: Engine, column: ir.Column, path: str) -> ir.StringColumn:
-    """Return household ids as text; an empty one is null."""
+    """Return household ids as text; that of no household is null or empty."""
     if column.type().is_string():
-        return engine.plain_text(column).nullif("")
+        return engine.plain_text(column)  # and nothing else: an engine can tell from it which rows to pass over
     if column.type().is_integer() or column.type().is_uuid():
         return column.cast("string")
     raise _wrong_type(path, column, "text or whole numbers")

@@ -89,8 +89,7 @@ def _ingest(
         if not is_held(grid.cells * window.steps):  # so that a slab's households are in few places
             sums = sums.order_by("number")
         for index, key in enumerate(keys):
-            engine.show(READINGS, [index])
-            parts.append(Summed.of(engine, index, sums, key))
+            parts.append(Summed.of(readings, index, sums, key))
             tell(parts)
         progress(STAGE, 1.0)
         progress(AGAIN, 0.0)

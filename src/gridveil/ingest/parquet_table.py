@@ -41,19 +41,25 @@ def agreed(files: list[str], types_of_each: list[dict[str, Kind]]) -> dict[str, 
     return first
 
 
-def bind_parquet(con: Backend, name: str, files: list[str], types: Types) -> None:
-    """Name the rows of files, which are read by the names of columns.
+def bind_parquet(con: Backend, name: str, files: list[str], types: Types, where: str | None = None) -> None:
+    """Name the rows of files, which are read by the names of columns: all, or those of a slice.
 
     The engine reasons from a file's statistics, and those leave NaN out: unless told, it takes a NaN for finite where
     there are numbers beside it, and one household's rows decide how another's are read.
     """
-    if any(_in_milliseconds(kind) for kind in types.values()):
+    if has_milliseconds(types):
         _bind_milliseconds(con, name, files, types)
         return
     # A folder named household=7 must not replace what the file says: every row would become that household's.
     how = f"union_by_name = {len(files) > 1}, can_have_nan = true, hive_partitioning = false"
-    rows = f"SELECT * FROM read_parquet({sql_list(files)}, {how})"  # noqa: S608  # quoted
+    some = f" WHERE {where}" if where else ""
+    rows = f"SELECT * FROM read_parquet({sql_list(files)}, {how}){some}"  # noqa: S608  # quoted
     con.raw_sql(f"CREATE OR REPLACE TEMPORARY VIEW {name} AS {rows}").fetchall()
+
+
+def has_milliseconds(types: Types) -> bool:
+    """Whether files are read through Arrow, all of their rows."""
+    return any(_in_milliseconds(kind) for kind in types.values())
 
 
 def table_of(con: Backend, name: str, types: Types) -> ibis.Table:

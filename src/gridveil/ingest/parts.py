@@ -58,16 +58,20 @@ class Summed:
 
     faults: how many of its readings have which of READING_FAULTS; readings: how many have none.
     steps: those that it has a reading in.
+    group: parts of the same group have no household in common (see `Opened`).
     """
 
     table: ibis.Table
     faults: dict[int, int]
     readings: int
     steps: frozenset[int]
+    group: int
 
     @classmethod
-    def of(cls, engine: Engine, index: int, sums: ibis.Table, key: str | None) -> Summed:
+    def of(cls, readings: Readings, index: int, sums: ibis.Table, key: str | None) -> Summed:
         """Compute a part's contributions, and count what is in them. Both are kept with its `key`."""
+        engine = readings.engine
+        engine.show(readings.role, [index])
         table = engine.keep(f"part_{index}", sums, key)
         by_step = table.mutate(faulty=table.number == FAULTY).group_by("faulty", "step")
         counted = by_step.agg(readings=table.readings.sum())
@@ -80,17 +84,18 @@ class Summed:
             {row["step"]: row["readings"] for row in counts if row["faulty"]},
             sum(row["readings"] for row in good),
             frozenset(row["step"] for row in good),
+            readings.opened.groups[index],
         )
 
 
 def together(engine: Engine, parts: list[Summed]) -> ibis.Table:
     """Return the contributions of all parts, one row per household and step.
 
-    Only steps that occur in several parts are summed again, and not even those if no household does.
+    Only steps that occur in several groups of parts are summed again, and not even those if no household does.
     """
     whole = parts[0].table if len(parts) == 1 else engine.union("parts", [part.table for part in parts])
     whole = whole.filter(whole.number != FAULTY)
-    counts = Counter(step for part in parts for step in part.steps)
+    counts = Counter(step for _, step in {(part.group, step) for part in parts for step in part.steps})
     shared = sorted(step for step, count in counts.items() if count > 1)
     if not shared or _disjoint(engine, parts, whole):
         return whole
@@ -104,9 +109,10 @@ def together(engine: Engine, parts: list[Summed]) -> ibis.Table:
 
 
 def _disjoint(engine: Engine, parts: list[Summed], whole: ibis.Table) -> bool:
-    """Whether no household is in two parts; two parts are looked at before all."""
+    """Whether no household is in two parts; two parts are looked at before all, of different groups."""
     tables = [part.table.filter(part.table.number != FAULTY) for part in parts]
-    first, second = tables[0].view(), tables[1].view()
+    other = next(index for index, part in enumerate(parts) if part.group != parts[0].group)
+    first, second = tables[0].view(), tables[other].view()
     if _count(engine, first.select("number").distinct().semi_join(second, "number")):
         return False
     alone = sum(_count(engine, table.select("number").distinct()) for table in tables)

@@ -79,7 +79,7 @@ def places(engine: Engine, table: ibis.Table, schema: HouseholdsTable, grid: Gri
     x, y = coordinates(table, schema)
     require_columns(table, schema.path, {"household": schema.household, "x": x, "y": y})
     rows = table.select(
-        household=identifier(engine, table[schema.household], schema.path),
+        household=identifier(engine, table[schema.household], schema.path).nullif(""),
         x=number(engine, table[x], schema.path),
         y=number(engine, table[y], schema.path),
     )
@@ -126,7 +126,7 @@ def coordinates(table: ibis.Table, schema: HouseholdsTable) -> tuple[str, str]:
 def readings(
     engine: Engine, table: ibis.Table, schema: ReadingsTable, window: Window, of: ibis.Table | None = None
 ) -> ibis.Table:
-    """Return household, second and (unrounded) Wh of every row; what is unreadable is null.
+    """Return household, second and (unrounded) Wh of every row; what is unreadable is null, or an empty household.
 
     `time_text` and `energy_text` are what was written there, to show the operator; null where it is not text.
     of: a table of households, if only their rows are wanted.
@@ -150,7 +150,8 @@ def readings(
 def faults_of(rows: ibis.Table, window: Window, *, with_numbers: bool) -> tuple[ir.BooleanColumn, ...]:
     """Return the faults of rows, in the order of READING_FAULTS; OF_HOUSEHOLDS only of rows joined `with_numbers`."""
     within = (rows.second >= 0) & (rows.second < length(window) * window.steps)
-    faults = (rows.household.isnull(), rows.second.isnull(), ~within, rows.wh.isnull(), rows.wh < 0)
+    nameless = rows.household.isnull() | (rows.household == "")
+    faults = (nameless, rows.second.isnull(), ~within, rows.wh.isnull(), rows.wh < 0)
     return (*faults, rows.household_right.isnull(), rows.number.isnull()) if with_numbers else faults
 
 

@@ -13,9 +13,10 @@ from gridveil.cube import Window
 from gridveil.errors import InputError
 from gridveil.ingest.csv_table import bind_csv, columns_of
 from gridveil.ingest.engines.engine import Opened
-from gridveil.ingest.parquet_table import bind_parquet, table_of, types_of
+from gridveil.ingest.parquet_table import bind_parquet, has_milliseconds, table_of, types_of
 from gridveil.ingest.partitions import files_of_window, find_files, has_fields
 from gridveil.ingest.schema import HouseholdsTable, ReadingsTable, kind_of
+from gridveil.ingest.slices import SLICE_ROWS, slices_of
 from gridveil.ingest.unreadable import reading
 
 if TYPE_CHECKING:
@@ -30,15 +31,25 @@ NAME = re.compile(r"(?!.*[0-9]{4})[^\W\d].{0,63}")
 
 
 @dataclass(frozen=True)
-class Files:
-    """The files of a table's parts; `bind` gives some of them the name that queries have for the table."""
+class Part:
+    """Some files, or a slice of their households: `where` is the condition of its rows."""
 
-    parts: list[list[str]]
-    bind: Callable[[list[str]], None]
+    files: list[str]
+    where: str | None = None
+
+
+@dataclass(frozen=True)
+class Files:
+    """The parts of a table; `bind` gives files, or a slice of them, the name that queries have for the table."""
+
+    parts: list[Part]
+    bind: Callable[[list[str], str | None], None]
 
     def show(self, parts: list[int]) -> None:
-        """Let the table have the rows of these parts."""
-        self.bind([file for part in parts for file in self.parts[part]])
+        """Let the table have the rows of these parts: of several, those of whole files."""
+        some = [self.parts[part] for part in parts]
+        where = some[0].where if len(some) == 1 else None
+        self.bind(list(dict.fromkeys(file for part in some for file in part.files)), where)
 
 
 def open_table(
@@ -50,22 +61,42 @@ def open_table(
     with reading(at.path, lambda: files):
         kinds = {kind_of(file) for file in files}
         if kinds == {"duckdb"}:
-            return Opened(_open_database(con, role, files, at.table)), Files([files], lambda _: None)
-        parts = _grouped(files)
-        keys = tuple(_identity(part) for part in parts)
+            return Opened(_open_database(con, role, files, at.table)), Files([Part(files)], lambda *_: None)
         if kinds == {"parquet"}:
             types = types_of(files)
             bind_parquet(con, role, files, types)
             table = _known_types(table_of(con, role, types))
-            return Opened(table, keys), Files(parts, lambda some: bind_parquet(con, role, some, types))
+            parts = [
+                [Part(group)] if has_milliseconds(types) else _sliced(con, group, at, table)
+                for group in _grouped(files)
+            ]
+            return _opened(table, parts, lambda some, where: bind_parquet(con, role, some, types, where))
         if kinds == {"csv"}:
             columns = columns_of(files, at.delimiter)
             bind_csv(con, role, files, columns, at.delimiter)
-            return Opened(con.table(role), keys), Files(
-                parts, lambda some: bind_csv(con, role, some, columns, at.delimiter)
-            )
+            parts = [[Part(group)] for group in _grouped(files)]
+            return _opened(con.table(role), parts, lambda some, _: bind_csv(con, role, some, columns, at.delimiter))
     msg = f"{at.path}: not of a kind that gridveil reads; give .parquet, .csv, .csv.gz or .duckdb, all of one kind"
     raise InputError(msg)
+
+
+def _opened(
+    table: ibis.Table, parts: list[list[Part]], bind: Callable[[list[str], str | None], None]
+) -> tuple[Opened, Files]:
+    """Return a table of files that are read group by group, each as a whole or in slices."""
+    flat = [(group, part) for group, slices in enumerate(parts) for part in slices]
+    keys = tuple(json.dumps([_identity(part.files), part.where]) for _, part in flat)
+    return Opened(table, keys, tuple(group for group, _ in flat)), Files([part for _, part in flat], bind)
+
+
+def _sliced(con: Backend, files: list[str], at: ReadingsTable | HouseholdsTable, table: ibis.Table) -> list[Part]:
+    """Return files in slices, if they are large enough."""
+    kind = table.schema().get(at.household)
+    if isinstance(at, HouseholdsTable) or kind is None or not (kind.is_string() or kind.is_signed_integer()):
+        return [Part(files)]
+    [[threads]] = con.raw_sql("SELECT current_setting('threads')").fetchall()
+    slices = slices_of(files, at.household, str if kind.is_string() else int, SLICE_ROWS * threads)
+    return [Part(files, where) for where in slices]
 
 
 def _grouped(files: list[str]) -> list[list[str]]:

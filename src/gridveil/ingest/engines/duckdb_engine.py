@@ -54,7 +54,7 @@ class DuckDBEngine:
             self.con.raw_sql(f"SET memory_limit = '{settings.memory}B'")
 
     def open(self, role: str, at: ReadingsTable | HouseholdsTable, window: Window | None = None) -> Opened:
-        """Return the publisher's table: a few small files are one part, a large one is one by itself."""
+        """Return the publisher's table: a few small files are one part, a large one is one or several by itself."""
         self._opened[at.path] = at, window
         opened, self._parts[role] = open_table(self.con, role, at, window)
         return opened

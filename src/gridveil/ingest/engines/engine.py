@@ -24,15 +24,17 @@ COUNTS = "-counts"
 
 @dataclass(frozen=True)
 class Opened:
-    """The publisher's table, and its parts, each of which can be read by itself: some files, or the whole.
+    """The publisher's table, and its parts, each of which can be read by itself: some files, a slice, or the whole.
 
     It is one table whatever is shown of it (`Engine.show`), so that a query is written once for all parts.
     keys: what each part was made of, so that a result computed from it can be used again after an interruption;
         without one it is computed anew. They hold names and sizes of private files: for the operator's machine only.
+    groups: of each part, the number of its files. Parts of the same are slices, and have no household in common.
     """
 
     table: ibis.Table
     keys: tuple[str | None, ...] = (None,)
+    groups: tuple[int, ...] = (0,)
 
 
 class Engine(Protocol):
@@ -50,7 +52,10 @@ class Engine(Protocol):
         """
 
     def show(self, role: str, parts: list[int]) -> None:
-        """Let a table that was opened have the rows of these parts only, for what is computed from now on."""
+        """Let a table that was opened have the rows of these parts, for what is computed from now on.
+
+        Of one part, no others. Of several, it may have all rows of a file that one of them is a slice of.
+        """
 
     def keep(self, name: str, table: ibis.Table, key: str | None = None) -> ibis.Table:
         """Compute a table once, and return it for later questions.

@@ -2,44 +2,47 @@
 
 python benchmarks/scale/growth.py FOLDER [ENGINE SMALL LARGE MEMORY]       duckdb 1e8 1e9 4GB unless stated
 
-The smaller number is read three times before the larger and three times after, each time in a process of its own; its
-median stands beside the one long run between them.
+The larger number is read three times, and the smaller three times before and three times after each of them, every time
+in a process of its own. A long run stands beside the median of the six short ones around it.
 """
 
 from __future__ import annotations
 
+import itertools
 import json
 import statistics
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 from keep import keep
 
 TURNS = 3
 
 
-def seconds(arguments: list[str]) -> dict[str, Any]:
-    """Read the tables and make a cube in a process of its own; return its figures, with the seconds of both."""
+def seconds(arguments: list[str]) -> float:
+    """Read the tables and make a cube in a process of its own; return the seconds that both took."""
     command = [sys.executable, str(Path(__file__).with_name("readings.py")), *arguments]
     figures = json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout)
-    return {**figures, "seconds": figures["ingest_seconds"] + figures["cube_seconds"]}
+    return float(figures["ingest_seconds"] + figures["cube_seconds"])
 
 
 def main() -> None:
     folder, *stated = sys.argv[1:]
     engine, small, large, memory = stated or ("duckdb", "1e8", "1e9", "4GB")
-    before = [seconds([folder, engine, small, memory]) for _ in range(TURNS)]
-    long = seconds([folder, engine, large, memory])
-    after = [seconds([folder, engine, small, memory]) for _ in range(TURNS)]
-    of_small = [run["seconds"] for run in (*before, *after)]
-    times = long["readings"] / before[0]["readings"]
+    short, long = [], []
+    for _ in range(TURNS):
+        short.append([seconds([folder, engine, small, memory]) for _ in range(TURNS)])
+        long.append(seconds([folder, engine, large, memory]))
+    short.append([seconds([folder, engine, small, memory]) for _ in range(TURNS)])
+    times = float(large) / float(small)
+    around = [statistics.median(before + after) for before, after in itertools.pairwise(short)]
+    each = [run / beside / times - 1 for run, beside in zip(long, around, strict=True)]
     figures = {
-        "small_seconds": of_small,
-        "large_seconds": long["seconds"],
-        "times": times,
-        "more": long["seconds"] / statistics.median(of_small) / times - 1,
+        "small_seconds": short,
+        "large_seconds": long,
+        "each": each,
+        "more": statistics.median(each),
     }
     keep("growth", f"{engine} {float(small):.0e} to {float(large):.0e} {memory}", figures)
     print(json.dumps(figures, indent=2))

@@ -130,11 +130,12 @@ def growth_table(results: dict[str, Figures]) -> str:
             seconds = [run["ingest_seconds"] + run["cube_seconds"] for run in (small, large)]
             times = large["readings"] / small["readings"]
             more = f"{seconds[1] / seconds[0] / times - 1:+.0%}"
-            rows.append([name, f"{small['readings']:.0e} to {large['readings']:.0e}", more])
+            rows.append([name, f"{small['readings']:.0e} to {large['readings']:.0e}", more, ""])
     for case, run in results.get("growth", {}).items():
         engine, sizes = case.split()[0], " ".join(case.split()[1:-1])
-        rows.append([named(engine, case.split()[-1]), sizes, f"{run['more']:+.0%}"])
-    return table(["engine", "readings", "time a reading"], rows)
+        each = " ".join(f"{more:+.0%}" for more in sorted(run["each"]))
+        rows.append([named(engine, case.split()[-1]), sizes, f"{run['more']:+.0%}", each])
+    return table(["engine", "readings", "time a reading", "each"], rows)
 
 
 def interrupted_table(results: dict[str, Figures]) -> str:

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 from tests.faults.planting import always_tried, check_caught, check_objects, mistake
-from tests.ingest import parted, test_interruptions
+from tests.ingest import parted, test_interruptions, test_slices
 from tests.properties import test_ingest_neighbours as neighbours
 
 from gridveil.errors import InputError
-from gridveil.ingest import checkpoints, rules, tables
+from gridveil.ingest import checkpoints, rules, slices, tables
 from gridveil.ingest import ingest as ingest_module
 from gridveil.ingest.engines.scratch import Scratch
 from gridveil.ingest.source import IngestedSource
@@ -91,3 +91,32 @@ def test_counts_that_outlive_their_part(tmp_path_factory: pytest.TempPathFactory
             test_interruptions.test_what_was_counted_goes_with_its_part(expected, tmp_path_factory.mktemp("counted"))
 
     check_caught(guard, mistake(Scratch, "anew", ".unlink(missing_ok=True)", ""))
+
+
+def test_a_household_in_two_slices(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Slices of a file are not summed together: a household in two of them is bounded in each by itself."""
+
+    def guard() -> None:
+        with pytest.MonkeyPatch.context() as patched:
+            test_slices.cut_everywhere(patched)
+            tried = {"ids": test_slices.STRANGE, "rows": 1}
+            always_tried(test_slices.test_every_row_and_every_household_is_in_one_slice, tried, tmp_path_factory)()
+
+    check_caught(
+        guard,
+        mistake(slices, "slices_of", "{name} < {end}", "{name} <= {end}", also=(tables, test_slices)),
+        mistake(slices, "slices_of", "{name} < {values[0]} OR", "{name} <= {values[0]} OR", also=(tables, test_slices)),
+    )
+
+
+def test_files_taken_for_slices(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Two files may have the same household in one step: as if they were slices, it is bounded in each by itself."""
+    whole = parted.write(tmp_path_factory.mktemp("whole"), [parted.ROWS])
+    expected = parted.told(*ingest_module.ingest(*whole, parted.GRID, parted.WINDOW))
+
+    def guard() -> None:
+        with pytest.MonkeyPatch.context() as patched:
+            test_slices.cut_everywhere(patched)
+            test_slices.test_a_household_in_slices_of_two_files_is_one(expected, tmp_path_factory.mktemp("files"))
+
+    check_caught(guard, mistake(tables, "_opened", "tuple(group for group, _ in flat)", "tuple(0 for _ in flat)"))

@@ -15,6 +15,7 @@ from tests.properties import test_ingest_neighbours as neighbours
 from gridveil.errors import InputError
 from gridveil.ingest import checkpoints, rules, slices, tables
 from gridveil.ingest import ingest as ingest_module
+from gridveil.ingest.engines import duckdb_engine
 from gridveil.ingest.engines.scratch import Scratch
 from gridveil.ingest.source import IngestedSource
 
@@ -99,13 +100,13 @@ def test_a_household_in_two_slices(tmp_path_factory: pytest.TempPathFactory) -> 
     def guard() -> None:
         with pytest.MonkeyPatch.context() as patched:
             test_slices.cut_everywhere(patched)
-            tried = {"ids": test_slices.STRANGE, "rows": 1}
+            tried = {"ids": test_slices.STRANGE, "rows": 1, "coded": True}
             always_tried(test_slices.test_every_row_and_every_household_is_in_one_slice, tried, tmp_path_factory)()
 
     check_caught(
         guard,
         mistake(slices, "slices_of", "{name} < {end}", "{name} <= {end}", also=(tables, test_slices)),
-        mistake(slices, "slices_of", "{name} < {values[0]} OR", "{name} <= {values[0]} OR", also=(tables, test_slices)),
+        mistake(slices, "slices_of", 'f"{name} < {values[0]}"', 'f"{name} <= {values[0]}"', also=(tables, test_slices)),
     )
 
 
@@ -120,3 +121,17 @@ def test_files_taken_for_slices(tmp_path_factory: pytest.TempPathFactory) -> Non
             test_slices.test_a_household_in_slices_of_two_files_is_one(expected, tmp_path_factory.mktemp("files"))
 
     check_caught(guard, mistake(tables, "_opened", "tuple(group for group, _ in flat)", "tuple(0 for _ in flat)"))
+
+
+def test_slices_of_files_that_are_read_as_a_whole(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Times in milliseconds are read through Arrow: as slices, each would have all rows."""
+    whole = parted.write(tmp_path_factory.mktemp("whole"), [parted.ROWS])
+    expected = parted.told(*ingest_module.ingest(*whole, parted.GRID, parted.WINDOW))
+
+    def guard() -> None:
+        with pytest.MonkeyPatch.context() as patched:
+            test_slices.cut_everywhere(patched)
+            test_slices.test_times_in_milliseconds_are_read_as_a_whole(expected, tmp_path_factory.mktemp("files"))
+
+    whole_or_not = "[Part(group)] if has_milliseconds(types) else "
+    check_caught(guard, mistake(tables, "open_table", whole_or_not, "", also=(duckdb_engine,)))

@@ -1,6 +1,7 @@
 """Large files in slices of households: any cuts give the same cube, and where they do not help there are none."""
 
 import re
+import traceback
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from tests.ingest.parted import GRID, ROWS, WINDOW, kept, told, write
 
+from gridveil.errors import InputError
 from gridveil.ingest import slices, tables
 from gridveil.ingest.engines.duckdb_engine import DuckDBEngine
 from gridveil.ingest.engines.settings import EngineSettings
@@ -50,9 +52,8 @@ def file_of(folder: Path, ids: list[Any], rows: int = 24, column: str = "househo
 
 def cut_everywhere(patched: pytest.MonkeyPatch) -> None:
     """Let every group of rows begin a slice, though most are read many times."""
-    patched.setattr(tables, "SLICE_ROWS", 0)
     patched.setattr(tables, "PART_BYTES", 1)
-    patched.setattr(slices, "READ_TWICE", 10**6)
+    patched.setattr(slices, "_cuts", lambda groups, _: sorted({first for first, _, _ in groups})[1:])
 
 
 @pytest.fixture
@@ -63,12 +64,12 @@ def sliced(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_slices_of_a_file_in_the_order_of_households(tmp_path: Path) -> None:
     found = slices_of([file_of(tmp_path, BY_HOUSEHOLD)], "household", str, 90)
     assert found == [
-        '"household" < \'h024\' OR "household" IS NULL',
+        "\"household\" < 'h024'",
         "\"household\" >= 'h024' AND \"household\" < 'h048'",
         "\"household\" >= 'h048'",
     ]
     assert slices_of([file_of(tmp_path, [7] * 30 + [9] * 30, 30, 'a "b"')], 'a "b"', int, 30) == [
-        '"a ""b""" < 9 OR "a ""b""" IS NULL',
+        '"a ""b""" < 9',
         '"a ""b""" >= 9',
     ]
 
@@ -79,11 +80,13 @@ def test_slices_of_a_file_in_the_order_of_households(tmp_path: Path) -> None:
         (BY_HOUSEHOLD[:60], {}),  # a small file
         (IDS * 4, {"rows": 60}),  # in the order of time
         ([name for first in IDS[:10] for name in (first, IDS[-1]) * 12], {}),  # each slice would look at nearly all
+        ((IDS + IDS[1:]) * 4, {"rows": 59}),  # by time, and some groups begin with the second id
         (BY_HOUSEHOLD, {"rows": 1000}),  # one group
         (BY_HOUSEHOLD, {"write_statistics": False}),
         (BY_HOUSEHOLD, {"column": "meter"}),
         ([int(name[1:]) for name in BY_HOUSEHOLD], {}),  # not what the engine says
         ([None] * 24 + BY_HOUSEHOLD, {}),  # a group without an id
+        ([*BY_HOUSEHOLD[:-1], None], {}),
         (["h\0"] * 24 + BY_HOUSEHOLD, {}),  # one that cannot be written in a query
         (["h1"] * 240, {}),
     ],
@@ -97,28 +100,29 @@ def test_a_part_of_several_files_is_cut_by_all_of_them(tmp_path: Path) -> None:
     for name, ids in (("first", BY_HOUSEHOLD[120:]), ("second", BY_HOUSEHOLD[:120])):
         (tmp_path / name).mkdir()
         files.append(file_of(tmp_path / name, ids))
-    assert slices_of(files, "household", str, 120)[0] == '"household" < \'h030\' OR "household" IS NULL'
+    assert slices_of(files, "household", str, 120)[0] == "\"household\" < 'h030'"
 
 
 written = st.text(st.characters(categories=["L", "N", "P", "S"]), max_size=3)
 ids_of = st.one_of(
-    st.lists(st.one_of(st.none(), st.sampled_from(STRANGE), written), min_size=1, max_size=30),
-    st.lists(st.one_of(st.none(), st.sampled_from(NUMBERS), st.integers(-3, 3)), min_size=1, max_size=30),
+    st.lists(st.one_of(st.sampled_from(STRANGE), written), min_size=1, max_size=30),
+    st.lists(st.one_of(st.sampled_from(NUMBERS), st.integers(-3, 3)), min_size=1, max_size=30),
     st.lists(st.one_of(st.sampled_from([None, *UNTOLD, *STRANGE]), st.text()), min_size=1, max_size=30),
 )
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(ids=ids_of, rows=st.integers(1, 5))
-@example(ids=STRANGE, rows=1)
-@example(ids=sorted(STRANGE), rows=3)
-@example(ids=sorted(NUMBERS * 2), rows=2)
-@example(ids=["a", *UNTOLD, "b"], rows=1)
+@given(ids=ids_of, rows=st.integers(1, 5), coded=st.booleans())
+@example(ids=STRANGE, rows=1, coded=True)
+@example(ids=sorted(STRANGE), rows=3, coded=False)
+@example(ids=sorted(NUMBERS * 2), rows=2, coded=True)
+@example(ids=["a", *UNTOLD, "b"], rows=1, coded=True)
+@example(ids=["h1"] * 5 + ["h2", "h2", None, "h2", "h2"], rows=5, coded=False)  # see slices._groups
 @pytest.mark.usefixtures("sliced")
 def test_every_row_and_every_household_is_in_one_slice(
-    tmp_path_factory: pytest.TempPathFactory, ids: list[Any], rows: int
+    tmp_path_factory: pytest.TempPathFactory, ids: list[Any], rows: int, *, coded: bool
 ) -> None:
-    file = file_of(tmp_path_factory.mktemp("ids"), ids, rows)
+    file = file_of(tmp_path_factory.mktemp("ids"), ids, rows, use_dictionary=coded)
     kind = str if any(isinstance(name, str) for name in ids) else int
     con = ibis.duckdb.connect()
     found: list[list[tuple[int, Any]]] = []
@@ -181,12 +185,57 @@ def test_a_run_goes_on_within_a_file_unless_it_is_cut_otherwise(
     [before] = [stage for stage in stages if "read before" in stage]
     assert before.startswith("3 of ")
     whole = len(kept(scratch))
-    monkeypatch.setattr(tables, "SLICE_ROWS", 5)  # as on a machine with more cores
+    everywhere = slices._cuts
+    monkeypatch.setattr(slices, "_cuts", lambda *at: everywhere(*at)[1::2])  # as on a machine with more cores
     stages.clear()
     again = ingest(*at, GRID, WINDOW, EngineSettings(scratch=scratch), lambda stage, _: stages.append(stage))
     assert told(*again) == expected
     assert len(kept(scratch)) > whole
     assert not [stage for stage in stages if re.match(r"(\d+) of \1 parts were read before", stage)]
+
+
+@pytest.mark.usefixtures("sliced")
+def test_times_in_milliseconds_are_read_as_a_whole(expected: tuple[Any, ...], tmp_path: Path) -> None:
+    """They are read through Arrow, which knows no slices: each would have all rows, and be bounded by itself."""
+    rows = sorted(ROWS, key=str)
+    at = write(tmp_path, [rows[::2], rows[1::2]], row_group_size=2, coerce_timestamps="ms")
+    assert str(pq.read_schema(tmp_path / "part-000.parquet").field("timestamp").type) == "timestamp[ms]"
+    assert DuckDBEngine(EngineSettings()).open("readings", at[0]).groups == (0, 1)
+    assert told(*ingest(*at, GRID, WINDOW)) == expected
+
+
+def test_a_structure_whose_part_is_named_like_the_column(tmp_path: Path) -> None:
+    """Its statistics may hold a date that Python has no number for."""
+    far = pa.array([{"b": 2**31 - 1}] * 240, pa.struct([("b", pa.int32())])).cast(pa.struct([("b", pa.date32())]))
+    pq.write_table(pa.table({"a.b": BY_HOUSEHOLD, "a": far}), tmp_path / "ids.parquet", row_group_size=24)
+    assert slices_of([str(tmp_path / "ids.parquet")], "a.b", str, 60) == [None]
+
+
+@pytest.mark.usefixtures("sliced")
+def test_statistics_that_are_not_those_of_the_rows_lose_none_silently(tmp_path: Path) -> None:
+    rows = [(name, 600 * place, 0.5) for name in ("a111", "b222", "c333") for place in range(4)]
+    at = write(tmp_path, [rows], row_group_size=2)
+    assert told(*ingest(*at, GRID, WINDOW))[2] == 12
+    file = tmp_path / "part-000.parquet"
+    data, _, footer = file.read_bytes().rpartition(b"c333" + b"\x18")  # the end of its last group's statistics
+    assert data
+    file.write_bytes(data + b"a333" + b"\x18" + footer)
+    with pytest.raises(InputError, match="statistics in its files are not those of their rows"):
+        ingest(*at, GRID, WINDOW)
+
+
+@pytest.mark.usefixtures("sliced")
+def test_no_id_that_a_slice_begins_with_is_shown(tmp_path: Path) -> None:
+    """As when a file is replaced while it is read."""
+    at = write(tmp_path, [[("secret1", 0, 1.0), ("secret2", 0, 1.0), ("secret3", 0, 1.0)]], row_group_size=1)
+
+    def replace_it(stage: str, _: float) -> None:
+        if "1 of 3 parts" in stage:
+            pq.write_table(pa.table({"other": [1, 2]}), tmp_path / "part-000.parquet")
+
+    with pytest.raises(InputError, match="cannot be read") as found:
+        ingest(*at, GRID, WINDOW, progress=replace_it)
+    assert "secret" not in "".join(traceback.format_exception(found.value))
 
 
 @pytest.mark.parametrize("order", ["household", "timestamp"])

@@ -6,6 +6,7 @@ import time
 from dataclasses import replace
 
 from gridveil.cube import Grid, Window
+from gridveil.errors import InputError
 from gridveil.ingest.again import examples, look_again, resolved
 from gridveil.ingest.checkpoints import digest, run_key
 from gridveil.ingest.engines.connect import connect
@@ -91,6 +92,10 @@ def _ingest(
         for index, key in enumerate(keys):
             parts.append(Summed.of(readings, index, sums, key))
             tell(parts)
+        total = sum(part.readings + sum(part.faults.values()) for part in parts)
+        if opened.rows not in (None, total):
+            msg = f"{readings_table.path}: the statistics in its files are not those of their rows; write them again"
+            raise InputError(msg)
         progress(STAGE, 1.0)
         progress(AGAIN, 0.0)
         table = together(engine, parts)
@@ -102,7 +107,6 @@ def _ingest(
         found = examples(readings, parts)
         dropped, of_readings = reading_faults(engine, parts, once, found, by_days=has_fields(readings_table.path))
     progress(AGAIN, 1.0)
-    total = sum(part.readings + sum(part.faults.values()) for part in parts)
     counted = sum(part.readings for part in parts) - dropped
     sums = table.select("number", "step", "wh")
     source = IngestedSource(engine, grid, window, sums, where.located, readings_table.path)

@@ -13,7 +13,7 @@ from gridveil.cube import Window
 from gridveil.errors import InputError
 from gridveil.ingest.csv_table import bind_csv, columns_of
 from gridveil.ingest.engines.engine import Opened
-from gridveil.ingest.parquet_table import bind_parquet, has_milliseconds, table_of, types_of
+from gridveil.ingest.parquet_table import bind_parquet, count_rows, has_milliseconds, table_of, types_of
 from gridveil.ingest.partitions import files_of_window, find_files, has_fields
 from gridveil.ingest.schema import HouseholdsTable, ReadingsTable, kind_of
 from gridveil.ingest.slices import SLICE_ROWS, slices_of
@@ -86,7 +86,8 @@ def _opened(
     """Return a table of files that are read group by group, each as a whole or in slices."""
     flat = [(group, part) for group, slices in enumerate(parts) for part in slices]
     keys = tuple(json.dumps([_identity(part.files), part.where]) for _, part in flat)
-    return Opened(table, keys, tuple(group for group, _ in flat)), Files([part for _, part in flat], bind)
+    rows = count_rows(sorted({file for _, part in flat for file in part.files})) if len(flat) > len(parts) else None
+    return Opened(table, keys, tuple(group for group, _ in flat), rows), Files([part for _, part in flat], bind)
 
 
 def _sliced(con: Backend, files: list[str], at: ReadingsTable | HouseholdsTable, table: ibis.Table) -> list[Part]:

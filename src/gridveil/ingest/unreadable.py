@@ -46,7 +46,8 @@ def reading(path: str, files: Callable[[], list[str]] = list, scratch: Path | No
         msg = f"{name}: cannot be read ({reason}). Check that it is complete, of its type, and that you may read it."
         if scratch:
             msg += f" If it is, what was kept in {scratch} may be damaged: take {SCRATCH} away from there."
-        raise InputError(msg) from None if tells_rows else error  # a traceback would show the words
+        # A traceback would show all words: rows, or a query, in which are ids that slices of a file begin with.
+        raise InputError(msg) from None if isinstance(error, duckdb.Error) else error
     except RuntimeError as error:
         if "interrupted" in str(error).lower():  # what the engine makes of Ctrl-C
             raise KeyboardInterrupt from error

@@ -30,11 +30,13 @@ class Opened:
     keys: what each part was made of, so that a result computed from it can be used again after an interruption;
         without one it is computed anew. They hold names and sizes of private files: for the operator's machine only.
     groups: of each part, the number of its files. Parts of the same are slices, and have no household in common.
+    rows: how many there are in all, if there are slices: as many must come out of them.
     """
 
     table: ibis.Table
     keys: tuple[str | None, ...] = (None,)
     groups: tuple[int, ...] = (0,)
+    rows: int | None = None
 
 
 class Engine(Protocol):

@@ -109,7 +109,7 @@ def test_by_the_real_clock_python_publishes_until_it_is_told_to_wait(series: dic
         done = publish_next(**series)
         assert isinstance(done, Published)
         assert done.path.name == name
-    with pytest.raises(InputError, match=r"2013/04/08/\*\.parquet: there is no such file \(nor 6 more"):
+    with pytest.raises(InputError, match=r"no file of any day .* would be .*2013/04/08/\*\.parquet"):
         publish_next(**series)
     assert listed(series) == NAMES
     ahead = datetime.now(UTC).replace(microsecond=0) + timedelta(days=400)

@@ -82,7 +82,9 @@ def test_a_last_interval_that_has_not_arrived_is_waited_for(days: dict[str, Any]
     settings = {**days, "readings": {**days["readings"], "timestamps": "end"}}
     for _ in range(2):
         assert isinstance(publish_next(**settings), Published)
-    with pytest.raises(InputError, match=r"last interval of the window is in .*2013/01/10/\*.parquet, which is not"):
+    with pytest.raises(
+        InputError, match=r"last interval of the window may be in .*2013/01/10/\*.parquet, which is not"
+    ):
         publish_next(**settings)
     (tmp_path / "lake/2013/01/10").mkdir()
     shutil.copy(tmp_path / "lake/2013/01/09/part-0.parquet", tmp_path / "lake/2013/01/10")

@@ -121,11 +121,11 @@ def missing_interval(spec: Spec, window: Window) -> str | None:
         return None
     here = partitions(at.path, window, at.timezone).needed
     after = partitions(at.path, Window(window.end, timedelta(seconds=1), 1), at.timezone).needed[0]
-    if after in here or find_files(after):
+    if after in here or find_files(after) or not all(find_files(day) for day in here):  # said when these are opened
         return None
     return (
-        f"the last interval of the window is in {after}, which is not there yet: timestamps mark the end of intervals "
-        'here (timestamps = "end")'
+        f"the last interval of the window may be in {after}, which is not there yet: timestamps mark the end of "
+        'intervals here (timestamps = "end"), and the last one ends when that day begins'
     )
 
 

@@ -20,6 +20,7 @@ from gridveil.errors import InputError, UsageError
 from gridveil.ingest.clock import timezone
 from gridveil.ingest.crs import metres_per_unit
 from gridveil.ingest.engines.settings import EngineName, EngineSettings, enough, parse_size
+from gridveil.ingest.plausible import SUPPLY
 from gridveil.ingest.schema import HouseholdsTable, ReadingsTable, Seconds, kind_of
 from gridveil.privacy.bound import Bound
 from gridveil.privacy.ledger.place import is_address, may_hold_password
@@ -39,9 +40,6 @@ LARGEST = 2**16
 
 WH_PER_KWH = 1000
 SECONDS_PER_HOUR = 3600
-
-SUPPLY = 23_000
-"""Watts of a 100 A supply at 230 V: what the step bound follows from when none is stated."""
 
 STEP_BY_DEFAULT = "what a 100 A supply at 230 V can deliver (gridveil's default)"
 

@@ -116,22 +116,25 @@ def test_a_sentence_stays_on_the_screen() -> None:
     assert terminal.shown.count("4 of 9 parts were read before.\n") == 1
 
 
-def test_a_log_gets_a_line_for_each_stage_and_then_one_a_minute() -> None:
+def test_a_log_gets_a_line_for_each_stage_then_one_every_ten_seconds_and_one_at_its_end() -> None:
     log, clock = io.StringIO(), Clock()
     tell = Lines(log, clock)
     tell(STAGE, 0.0)
     tell("4 of 9 parts were read before.", 1.0)
-    for second in range(1, 131):
+    for second in range(1, 26):
         clock.now = float(second)
         tell(f"{STAGE} (5 of 9 parts, 1.2 M readings/s)", second / 200)
+    tell(STAGE, 1.0)
+    tell(STAGE, 1.0)
     tell("sum", 0.0)
     tell("sum", 1.0)
     tell("measure", 1.0)
     assert log.getvalue().splitlines() == [
         STAGE,
         "4 of 9 parts were read before.",
-        f"{STAGE}: 30 %, 5 of 9 parts, 1.2 M readings/s",
-        f"{STAGE}: 60 %, 5 of 9 parts, 1.2 M readings/s",
+        f"{STAGE}: 5 %, 5 of 9 parts, 1.2 M readings/s",
+        f"{STAGE}: 10 %, 5 of 9 parts, 1.2 M readings/s",
+        f"{STAGE}: 100 %",
         "sum",
         "measure: 100 %",
     ]

@@ -66,6 +66,42 @@ def test_steps_without_a_reading_are_told_to_the_operator(
         assert (f"WARNING: no reading counts {words}" in capfd.readouterr().out) == bool(words)
 
 
+@pytest.mark.parametrize(
+    ("unit", "kwh", "words"),
+    [
+        ("kWh", 0.4, ""),
+        ("kWh", 400.0, "of the steps of households have more than 23 kW: is the unit right, or are these Wh read"),
+        ("Wh", 0.4, "of the steps of households have less than 5 W: is the unit right, or are these kWh read as"),
+        ("Wh", 400.0, ""),
+    ],
+)
+def test_a_wrong_unit_is_told_to_the_operator(unit: Any, kwh: float, words: str, tmp_path: Path) -> None:
+    """And one row that is out of its mind is none."""
+    rows = [(name, 3600 * step, kwh) for name in "abc" for step in range(6)]
+    at = write(tmp_path, [rows, [("a", 0, 1e300)]])
+    source, report = ingest(replace(at[0], unit=unit), at[1], GRID, WINDOW)
+    source.close()
+    assert [words in line for line in report.warnings] == [True] * bool(words)
+
+
+@pytest.mark.parametrize(
+    ("halves", "timestamps", "words"),
+    [
+        (range(12), "start", ""),
+        (range(12), "end", "the last step has 50% of the readings of its neighbour: are timezone and timestamps"),
+        (range(1, 12), "start", "the first step has 50% of the readings of its neighbour: are timezone"),
+    ],
+)
+def test_ends_that_are_not_whole_are_told_to_the_operator(
+    halves: range, timestamps: Any, words: str, tmp_path: Path
+) -> None:
+    """As they are where times are taken for others."""
+    at = write(tmp_path, [[(name, 1800 * half, 0.4) for name in "abc" for half in halves]])
+    source, report = ingest(replace(at[0], timestamps=timestamps), at[1], GRID, WINDOW)
+    source.close()
+    assert [words in line for line in report.warnings] == [True] * bool(words)
+
+
 @settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(places=st.lists(st.integers(0, 3), min_size=len(ROWS), max_size=len(ROWS)), order=st.permutations(ROWS))
 @pytest.mark.usefixtures("apart")

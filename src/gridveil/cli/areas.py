@@ -55,6 +55,9 @@ def read(file: Path) -> Any:  # noqa: ANN401 - whatever JSON there is; Area look
     """Return the content of a GeoJSON file."""
     try:
         return json.loads(read_small(file, LARGEST))
+    except FileNotFoundError as error:
+        msg = f"{file}: there is no such file"
+        raise InputError(msg) from error
     except (OSError, ValueError, RecursionError) as error:
         msg = f"{file}: not a GeoJSON file that can be read ({error})"
         raise InputError(msg) from error

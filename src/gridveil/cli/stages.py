@@ -18,8 +18,10 @@ from gridveil.progress import is_sentence, name_of
 STEADY = 3600.0
 """Seconds that the time left is estimated from: a part of the readings may take minutes."""
 
-SELDOM = 60.0
-"""Seconds between two lines in a log, unless a stage begins."""
+SELDOM = 10.0
+"""Seconds between two lines in a log, unless a stage begins, or is over of which the last line said otherwise."""
+
+WHOLE = "100 %"
 
 
 class _Left(ProgressColumn):
@@ -78,22 +80,23 @@ def _begin(progress: Progress, name: str, before: Task | None) -> Task:
 
 
 class Lines:
-    """Plain lines, each written at once: one when a stage begins, then one a minute at most, and every sentence."""
+    """Plain lines, each written at once: one when a stage begins, then some now and then, and every sentence."""
 
     def __init__(self, file: IO[str], clock: Callable[[], float] = time.monotonic) -> None:
         self._file, self._clock = file, clock
-        self._begun: set[str] = set()
+        self._said: dict[str, str] = {}
         self._last = 0.0
 
     def __call__(self, stage: str, done: float) -> None:
         """Write a line, if it is time for one."""
         name, details = name_of(stage)
         now = self._clock()
-        if name in self._begun and now < self._last + SELDOM:
+        over = done >= 1 and self._said.get(name, WHOLE) != WHOLE
+        if name in self._said and now < self._last + SELDOM and not over:
             return
-        self._begun.add(name)
-        self._last = now
         percent = f"{int(100 * done)} %" if done and not is_sentence(stage) else ""
+        self._said[name] = percent or WHOLE
+        self._last = now
         told = ", ".join(filter(None, (percent, details)))
         with suppress(OSError):  # of a full disk or a closed pipe: nothing is given up because of a log
             self._file.write(f"{name}: {told}\n" if told else f"{name}\n")

@@ -27,7 +27,7 @@ def look_again(readings: Readings, parts: list[Summed], doubt: ibis.Table) -> ib
     steps = {row["step"] for row in answers(engine, doubt.select("step").distinct())}
     if not steps:
         return None
-    engine.show(readings.role, [index for index, part in enumerate(parts) if part.steps & steps])
+    engine.show(readings.role, [index for index, part in enumerate(parts) if part.steps.keys() & steps])
     of_doubt = doubt.select("number").distinct()
     suspects = engine.keep("suspects", readings.numbers.join(of_doubt, "number").select("household", "number"))
     rows = judged(readings.rows(suspects), suspects, readings.window)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from gridveil.ingest.engines.engine import Engine
 
-FORMAT = 5
+FORMAT = 6
 """Of what is kept. Raise it with every change to the code of ingest that gives a part other sums, or another meaning:
 a version of gridveil may stay the same while its code changes."""
 

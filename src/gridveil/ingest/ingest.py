@@ -14,6 +14,7 @@ from gridveil.ingest.engines.engine import Engine, answers
 from gridveil.ingest.engines.settings import EngineSettings
 from gridveil.ingest.partitions import has_fields
 from gridveil.ingest.parts import Readings, Summed, contributions, doubtful, together
+from gridveil.ingest.plausible import warnings_of
 from gridveil.ingest.report import Report, household_faults, reading_faults
 from gridveil.ingest.rules import coordinates, judged, places
 from gridveil.ingest.schema import HouseholdsTable, ReadingsTable
@@ -110,9 +111,7 @@ def _ingest(
     counted = sum(part.readings for part in parts) - dropped
     sums = table.select("number", "step", "wh")
     source = IngestedSource(engine, grid, window, sums, where.located, readings_table.path)
-    heard = frozenset().union(*(part.steps for part in parts))
-    silent = tuple(moment for step, moment in enumerate(window.times()) if step not in heard)
-    return source, Report(count["households"], total, counted, (*faults, *of_readings), silent)
+    return source, Report(count["households"], total, counted, (*faults, *of_readings), warnings_of(parts, window))
 
 
 class _Rate:

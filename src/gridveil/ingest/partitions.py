@@ -91,6 +91,12 @@ def files_of_window(path: str, window: Window, zone: str, find: Callable[[str], 
     wanted = partitions(path, window, zone)
     found = {pattern: find(pattern) for pattern in (*wanted.needed, *wanted.beside)}
     missing = [pattern for pattern in wanted.needed if not found[pattern]]
+    if missing and len(missing) == len(wanted.needed) > 1:
+        msg = (
+            f"{path}: there is no file of any day of the window (the first would be {missing[0]}). Is the path right? "
+            "If it is, wait until they are there"
+        )
+        raise InputError(msg)
     if missing:
         more = f" (nor {len(missing) - 1} more of this window)" if len(missing) > 1 else ""
         msg = (

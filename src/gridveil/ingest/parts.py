@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from gridveil.cube import Window
 from gridveil.ingest.engines.engine import COUNTS, Engine, Opened, answers
+from gridveil.ingest.plausible import STANDBY, SUPPLY
 from gridveil.ingest.rules import FAULTY, LARGEST_READING, length, readings
 from gridveil.ingest.schema import ReadingsTable
 
@@ -57,14 +58,18 @@ class Summed:
     """A part's contributions, `table`, computed once.
 
     faults: how many of its readings have which of READING_FAULTS; readings: how many have none.
-    steps: those that it has a reading in.
+    steps: those that it has a reading in, and how many.
+    contributions: how many steps of households it has; high, low: in how many of them a lot is used, or nearly nothing.
     group: parts of the same group have no household in common (see `Opened`).
     """
 
     table: ibis.Table
     faults: dict[int, int]
     readings: int
-    steps: frozenset[int]
+    steps: dict[int, int]
+    contributions: int
+    high: int
+    low: int
     group: int
 
     @classmethod
@@ -73,18 +78,31 @@ class Summed:
         engine = readings.engine
         engine.show(readings.role, [index])
         table = engine.keep(f"part_{index}", sums, key)
-        by_step = table.mutate(faulty=table.number == FAULTY).group_by("faulty", "step")
-        counted = by_step.agg(readings=table.readings.sum())
+        hours = length(readings.window) / 3600
+        judged = table.mutate(
+            faulty=table.number == FAULTY,
+            high=(table.wh > SUPPLY * hours).cast("int64"),
+            low=(table.wh < STANDBY * hours).cast("int64"),
+        )
+        counted = judged.group_by("faulty", "step").agg(
+            readings=judged.readings.sum(),
+            contributions=judged.count(),
+            high=judged.high.sum(),
+            low=judged.low.sum(),
+        )
         if key is not None:  # a run that goes on then reads none of the contributions to count them
             counted = engine.keep(f"counts_{index}", counted, f"{key}{COUNTS}")
         counts = answers(engine, counted)
         good = [row for row in counts if not row["faulty"]]
         return cls(
             table,
-            {row["step"]: row["readings"] for row in counts if row["faulty"]},
-            sum(row["readings"] for row in good),
-            frozenset(row["step"] for row in good),
-            readings.opened.groups[index],
+            faults={row["step"]: row["readings"] for row in counts if row["faulty"]},
+            readings=sum(row["readings"] for row in good),
+            steps={row["step"]: row["readings"] for row in good},
+            contributions=sum(row["contributions"] for row in good),
+            high=sum(row["high"] for row in good),
+            low=sum(row["low"] for row in good),
+            group=readings.opened.groups[index],
         )
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from gridveil.cube import Grid
@@ -66,8 +65,8 @@ class Report:
     readings: int
     counted: int
     faults: tuple[Fault, ...]
-    silent: tuple[datetime, ...] = ()
-    """When steps begin in which no reading counts."""
+    notices: tuple[str, ...] = ()
+    """What no single row shows (see `plausible`)."""
 
     def __str__(self) -> str:
         rows = f"{self.readings:,} rows of readings, {self.counted:,} of them counted"
@@ -82,22 +81,12 @@ class Report:
     @property
     def warnings(self) -> list[str]:
         """What should keep the operator from publishing."""
-        return _silence(self.silent) if self.counted else [NOTHING_COUNTED]
+        return list(self.notices) if self.counted else [NOTHING_COUNTED]
 
     @property
     def hints(self) -> list[str]:
         """What may help, with a value from the tables as an example."""
         return [f"{fault.what.capitalize()}: {fault.hint}" for fault in self.faults if fault.hint]
-
-
-def _silence(silent: tuple[datetime, ...]) -> list[str]:
-    """Return a warning if there are steps without readings: a day that is filed as another's looks like that."""
-    if not silent:
-        return []
-    first, last = (f"{moment.astimezone(UTC):%Y-%m-%d %H:%M}" for moment in (silent[0], silent[-1]))
-    which = f"that of {first} UTC" if len(silent) == 1 else f"from {first} to {last} UTC"
-    steps = f"{len(silent):,} step{'s' if len(silent) > 1 else ''}"
-    return [f"WARNING: no reading counts in {steps}, {which}: is a file missing, or does one hold another day?"]
 
 
 def reading_faults(

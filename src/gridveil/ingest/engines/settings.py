@@ -10,19 +10,19 @@ from typing import Literal
 from gridveil.errors import UsageError
 
 EngineName = Literal["duckdb", "spark", "postgres"]
-UNITS = {"MB": 10**6, "GB": 10**9, "MiB": 2**20, "GiB": 2**30}
+UNITS = {"M": 10**6, "G": 10**9, "MB": 10**6, "GB": 10**9, "MiB": 2**20, "GiB": 2**30}
 SMALLEST_MEMORY = 256 * 10**6
 
 
 def parse_size(text: object) -> object:
-    """Return bytes from `4GB` or `512MB`.
+    """Return bytes from `4GB`, `4G` or `512MB`.
 
-    >>> parse_size("4GB")
-    4000000000
+    >>> parse_size("4GB"), parse_size("512M")
+    (4000000000, 512000000)
     """
     if not isinstance(text, str):
         return text
-    match = re.fullmatch(r"(\d+(?:[.]\d+)?)\s*(MB|GB|MiB|GiB)", text.strip())
+    match = re.fullmatch(r"(\d+(?:[.]\d+)?)\s*([MG](?:i?B)?)", text.strip())
     if not match:
         msg = f"{text!r} is not a size of memory; write 4GB or 512MB"
         raise ValueError(msg)

@@ -81,8 +81,8 @@ class Summed:
         hours = length(readings.window) / 3600
         judged = table.mutate(
             faulty=table.number == FAULTY,
-            high=(table.wh > SUPPLY * hours).cast("int64"),
-            low=(table.wh < STANDBY * hours).cast("int64"),
+            high=(table.wh > SUPPLY * hours).ifelse(1, 0),
+            low=(table.wh < STANDBY * hours).ifelse(1, 0),
         )
         counted = judged.group_by("faulty", "step").agg(
             readings=judged.readings.sum(),

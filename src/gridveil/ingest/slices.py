@@ -32,7 +32,7 @@ def slices_of(files: list[str], column: str, kind: type[str | int], rows: int) -
 
 
 def _cuts(groups: list[tuple[Any, Any, int]], rows: int) -> list[Any]:
-    """Return first ids of groups to cut at, so that a slice has at least half of `rows`.
+    """Return first ids of groups to cut at, so that every slice but the last has at least half of `rows`.
 
     A cut goes through groups of no more than the other half, which are looked at for both slices. In a file in another
     order, a cut would go through most of them.

@@ -148,19 +148,24 @@ def test_a_window_of_the_calendar_has_its_own_budget_and_the_label_prints_the_su
     assert facts is not None
     assert (facts.spent, facts.spent_in_window, facts.cap) == ("6", "3", "3")
     told = second.label.ledger
-    assert "All releases together spend at most epsilon 3 on what a household did in one day; on a day that" in told
-    assert "they have spent at most 3 so far. Who is in the data, and where, loses the sum of all releases:" in told
-    assert "epsilon 6 so far (an attacker" in told
-    assert "recognises a household with a chance of at most 99.8 %" in told
-    assert debited(facts, Fraction(3))[1:] == [
-        "Each day has its own cap of 3. The day read here with the least left has spent 3, and has 0 left.",
-        told[told.index("Who is") :],
-    ]
+    assert "Cap: epsilon 3 for the readings of a household in one day; spent so far on a day that" in told
+    assert told.endswith("does not limit the sum of all releases: epsilon 6 so far.")
+    assert {one.question: one.epsilon for one in facts.comparisons} == {
+        "window_membership": 3,
+        "window_behaviour": 6,
+        "membership": 6,
+        "behaviour": 12,
+        "place": 12,
+    }
+    _, left, all_so_far = debited(facts, Fraction(3))
+    assert left == "Each day has its own cap of 3. The day read here with the least left has spent 3, and has 0 left."
+    assert "epsilon 6 together" in all_so_far
     assert first.label.privacy.epsilon == 3
     one, both = ("\n".join(describe(done.label)[1].lines) for done in (first, second))
-    assert "From this release alone, an attacker" in both
-    assert "all releases that the ledger knows so far, epsilon 6 together, the chance is at most 99.8 %" in both
-    assert "all releases that the ledger knows" not in one
+    assert "from this release" in both
+    assert "from all releases in the ledger so far" in both
+    assert "from all releases in the ledger so far" not in one
+    assert "at the cap of 3 for one day" in one
     assert {check.verdict for check in verify(Path("second"), open_ledger("ledger.db"))} == {"ok"}
     with pytest.raises(BudgetError, match="ledger window 2013-02-04"):
         published()

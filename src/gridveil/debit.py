@@ -11,8 +11,9 @@ from gridveil.errors import UsageError
 from gridveil.privacy.ledger.book import Debit, open_ledger
 from gridveil.privacy.ledger.entry import decimal
 from gridveil.privacy.ledger.population import Population, Read
+from gridveil.release.comparisons import summary
 from gridveil.release.debit_facts import DebitFacts
-from gridveil.release.ledger_facts import LedgerFacts, loses_the_sum
+from gridveil.release.ledger_facts import LedgerFacts
 
 
 class Spending:
@@ -90,10 +91,11 @@ def debited(facts: LedgerFacts, epsilon: Fraction) -> list[str]:
     spent, cap = Fraction(facts.spent), Fraction(facts.cap)
     what = f"Debited epsilon {decimal(epsilon)} to population '{facts.population}' (entry {facts.hash[:12]})."
     if facts.spent_in_window is None:
-        return [what, f"It has spent {decimal(spent)} of {decimal(cap)}, and has {decimal(cap - spent)} left."]
+        left = f"It has spent {decimal(spent)} of {decimal(cap)}, and has {decimal(cap - spent)} left."
+        return [what, left, f"All releases so far: {summary(float(spent))}"]
     here = Fraction(facts.spent_in_window)
     left = (
         f"Each {facts.window} has its own cap of {decimal(cap)}. The {facts.window} read here with the least left has "
         f"spent {decimal(here)}, and has {decimal(cap - here)} left."
     )
-    return [what, left, loses_the_sum(spent)]
+    return [what, left, f"All releases so far, epsilon {decimal(spent)} together: {summary(float(spent))}"]

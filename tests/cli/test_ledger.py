@@ -74,17 +74,22 @@ def released(ledger: Ledger, epsilon: str, week: int, *, record: bool = True) ->
     return debit.entry.hash
 
 
+def rates(told: str) -> list[tuple[str, str]]:
+    """Return the attacker's rates in percent that a text states, and the epsilons behind them."""
+    return re.findall(r"at most ([0-9.]+) % \(epsilon ([0-9.]+)\)", told)
+
+
 def test_init_says_what_was_promised_and_how_to_publish(gridveil: Run) -> None:
     done = gridveil("init", "town.ledger", "--population", "west london", "--cap", "3")
     assert (done.code, done.err) == (0, "")
-    assert "Promised: all releases about a household together cost it at most epsilon 3." in done.out
+    assert "Promised: all releases about a household have at most epsilon 3 together." in done.out
     assert done.out.endswith(" publish SPEC.toml --ledger town.ledger --population 'west london'\n")
-    assert "recognises a household with a chance of at most 20.1 %" in done.out
+    assert rates(done.out) == [("20.1", "3"), ("99.8", "6"), ("99.8", "6")]
     assert "WARNING" not in done.out
     weekly = ("--unit", "household-window", "--window", "week", "--timezone", "Europe/London")
     done = gridveil("init", "town.ledger", "--population", "weekly", "--cap", "10", *weekly)
-    assert "what a household did in one week at most epsilon 10; that it is there, and where, loses the sum" in done.out
-    assert "recognises a household's readings of one week with a chance" in done.out  # membership loses the sum
+    assert rates(done.out) == [("99.9955", "10"), ("100", "20")]
+    assert "The cap does not limit what all weeks together reveal" in done.out
     assert "WARNING: epsilon 10 is high" in done.out
     assert [one.name for one in open_ledger("town.ledger").populations()] == ["weekly", "west london"]
 
@@ -171,12 +176,16 @@ def test_show_cuts_time_into_ledger_windows(gridveil: Run) -> None:
     done = gridveil("show", "town.ledger")
     told = " ".join(done.out.split())
     assert "Cap 3 for each week. The week with the least left has 0.5." in told
-    assert "loses the sum of all releases: epsilon 3.5 so far (an attacker who falsely accuses at most 1 in 100" in told
-    assert "recognises a household with a chance of at most 33.1 %" in told
+    assert "All releases together: epsilon 3.5." in told
+    at_the_cap = [("20.1", "3"), ("99.8", "6")]
+    assert rates(told) == [*at_the_cap, ("33.1", "3.5"), ("99.9", "7"), ("99.9", "7")]
     assert re.search(r"2013-W06 +1 +2\n2013-W07 +2\.5 +0\.5\n", done.out)
     drawn = gridveil("show", "town.ledger", "--figure", "weeks.svg")
     assert "Wrote weeks.svg" in drawn.out
-    assert "<title>weekly: each week may lose epsilon 3. 3 debits." in Path("weeks.svg").read_text()
+    assert (
+        "<title>weekly: each week may lose epsilon 3. 3 debits. All together: membership epsilon 3.5;"
+        in Path("weeks.svg").read_text()
+    )
 
 
 def test_the_picture_is_of_one_population_and_never_overwrites(gridveil: Run, town: Ledger) -> None:

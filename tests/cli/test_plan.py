@@ -1,8 +1,11 @@
 """`gridveil plan` as people run it."""
 
+import re
 import subprocess
 import sys
 from pathlib import Path
+
+from gridveil.evaluate.plan_words import privacy
 
 GRIDVEIL = str(Path(sys.executable).parent / "gridveil")
 PLACE = "--extent 0,0,800,800 --grid 8x8 --start 2013-02-04T00:00 --steps 48 --mechanism even"
@@ -12,6 +15,17 @@ def plan(folder: Path, line: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([GRIDVEIL, "plan", *line.split()], cwd=folder, capture_output=True, text=True, check=False)
 
 
+def rates(told: str) -> list[tuple[str, str]]:
+    """Return the attacker's rates in percent that a text states, and the epsilons behind them."""
+    return re.findall(r"at most ([0-9.]+) % \(epsilon ([0-9.]+)\)", told)
+
+
+def test_of_a_series_it_states_what_a_year_loses() -> None:
+    of_one = [("1.11", "0.1"), ("1.22", "0.2"), ("1.22", "0.2")]
+    assert rates(" ".join(privacy(0.1))) == of_one
+    assert rates(" ".join(privacy(0.1, "month"))) == [*of_one, ("3.32", "1.2"), ("11", "2.4"), ("11", "2.4")]
+
+
 def test_it_needs_no_data_and_leaves_nothing(tmp_path: Path) -> None:
     done = plan(tmp_path, f"{PLACE} --epsilon 2 --bound-step 20 --bound-window 192 --expect 100")
     assert done.returncode == 0, done.stderr
@@ -19,6 +33,7 @@ def test_it_needs_no_data_and_leaves_nothing(tmp_path: Path) -> None:
         assert words in done.stdout
     assert "At epsilon 2 with about 100 households, over a day: the whole map is" in done.stdout
     assert "WARNING" not in done.stdout
+    assert rates(done.stdout) == [("7.39", "2"), ("54.6", "4"), ("54.6", "4")]
     assert not list(tmp_path.iterdir())
 
 

@@ -44,7 +44,7 @@ def test_round_trip(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"schema_version": 4}, "newer than this gridveil"),
+        ({"schema_version": 5}, "newer than this gridveil"),
         ({"surprise": 1}, "surprise"),
         ({"private": "perhaps"}, "private"),
         ({"title": None}, "title"),
@@ -73,7 +73,8 @@ def test_a_garbled_label_is_refused(tmp_path: Path, text: str) -> None:
 def test_wording_of_an_ordinary_release() -> None:
     text = words(make_label(epsilon=1))
     assert "pure epsilon-differential privacy, epsilon 1." in text
-    assert "at most 2.72 %" in text
+    assert "at most 2.72 % (epsilon 1)" in text
+    assert text.count("at most 7.39 % (epsilon 2)") == 2
     assert "adding or removing one household" in text
     assert "Releases about the same households add up" in text
     assert "How these were chosen: not stated" in text
@@ -84,7 +85,7 @@ def test_wording_of_an_ordinary_release() -> None:
 def test_a_high_epsilon_is_said_plainly() -> None:
     label = make_label(epsilon=30)
     assert "WARNING: epsilon 30 is high" in words(label)
-    assert "at most 100 %" in words(label)
+    assert "at most 100 % (epsilon 30)" in words(label)
     assert "WARNING: epsilon 30 is high" in readme(label)
 
 
@@ -101,8 +102,13 @@ def test_attackers_rate_is_a_probability_not_below_chance(epsilon: float) -> Non
     assert 0.01 - 1e-12 <= attacker_rate(epsilon) <= 1
 
 
-def test_attackers_rate_is_in_the_label() -> None:
-    assert Privacy(epsilon=3, epsilon_accounted=2).attacker_true_positive_rate == attacker_rate(3)
+def test_the_label_compares_worlds_that_are_one_or_two_steps_apart() -> None:
+    stated = Privacy(epsilon=3, epsilon_accounted=2).comparisons
+    assert {one.question: (one.epsilon, one.attacker_true_positive_rate) for one in stated} == {
+        "membership": (3, attacker_rate(3)),
+        "behaviour": (6, attacker_rate(6)),
+        "place": (6, attacker_rate(6)),
+    }
 
 
 def test_registry_record_is_valid() -> None:
@@ -124,17 +130,6 @@ def test_measurements_of_one_kind_in_a_row_are_told_together() -> None:
     told = words(make_label(measurements=[total, *searched]))
     assert "Measured: sums, 1 numbers, epsilon 0.5 (published window)." in told
     assert "Measured: deviations, 6 numbers in 3 questions, epsilon 0.1 to 0.2 each (published window)." in told
-
-
-def test_a_label_of_the_first_version_is_still_read(tmp_path: Path) -> None:
-    facts = yaml.safe_load(dump_label(make_label()))
-    del facts["private_bound_epsilon"], facts["correction"]
-    for measured in facts["measurements"]:
-        del measured["noise"], measured["bound_kwh"]
-    path = tmp_path / "label.yaml"
-    path.write_text(yaml.safe_dump(facts | {"schema_version": 1}), encoding="utf-8")
-    measured = [make_label().measurements[0].model_copy(update={"bound_kwh": None})]
-    assert load_label(path) == make_label(schema_version=1, measurements=measured)
 
 
 def test_corrected_values_are_told() -> None:

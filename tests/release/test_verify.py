@@ -128,9 +128,15 @@ def tenfold(facts: dict[str, Any]) -> None:
     facts["measurements"][0]["bound_kwh"] *= 10
 
 
+def restate(facts: dict[str, Any], **changes: str) -> None:
+    """Change the ledger's figures, and the comparisons that follow from them."""
+    entry = {name: value for name, value in facts["ledger_entry"].items() if name != "comparisons"} | changes
+    facts["ledger_entry"] = LedgerFacts(**entry).model_dump(mode="json")
+
+
 LIES: dict[str, tuple[Callable[[dict[str, Any]], object], set[str]]] = {
     "title": (lambda facts: facts.update(title="Another"), {"consumption.nc", "README.md", "ledger-entry.json"}),
-    "spent": (lambda facts: facts["ledger_entry"].update(spent="2"), {"label.yaml"}),
+    "spent": (lambda facts: restate(facts, spent="2"), {"label.yaml", "README.md"}),
     "hash": (lambda facts: facts["ledger_entry"].update(hash="0" * 64), {"label.yaml", "ledger-entry.json"}),
     "population": (lambda facts: facts["ledger_entry"].update(population="A"), {"label.yaml", "ledger-entry.json"}),
     "sentence": (lambda facts: facts.update(ledger="all is well"), {"label.yaml", "README.md"}),
@@ -283,7 +289,7 @@ def test_an_entry_that_debited_another_window_is_found(tmp_path: Path) -> None:
 
 def test_a_label_that_tells_other_sums_than_the_ledger_is_found(copy: Path, debited: Path) -> None:
     def lie(facts: dict[str, Any]) -> None:
-        facts["ledger_entry"].update(spent="2", cap="9")
+        restate(facts, spent="2", cap="9")
         facts["ledger"] = in_words(LedgerFacts(**facts["ledger_entry"]))
 
     relabel(copy, lie)
@@ -400,14 +406,14 @@ def test_other_files_are_named_but_no_fault_and_harm_no_terminal(publish: Publis
     assert "no part of the release: 'report\\x1b[31m.html'" in check.told
 
 
-def test_older_releases_are_checked_as_far_as_they_go(publish: Publish) -> None:
+def test_releases_of_other_versions_are_checked_as_far_as_they_go(publish: Publish) -> None:
     folder = publish()
-    (folder / "SHA256SUMS").unlink()
-    relabel(folder, lambda facts: facts.update(schema_version=2, gridveil_version="0.0.9"))
+    relabel(folder, lambda facts: facts.update(gridveil_version="0.0.9"))
+    write_sums(folder)
     verdicts = {check.what: check.verdict for check in verify(folder)}
     assert verdicts == {
         "label.yaml": "ok",
-        "SHA256SUMS": "not checked",
+        "SHA256SUMS": "ok",
         "consumption.nc": "ok",
         "README.md": "not checked",
         "ledger-entry.json": "not checked",

@@ -14,12 +14,11 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from gridveil.privacy.budget import attacker_rate
 from gridveil.privacy.ledger.entry import Entry, decimal
 from gridveil.privacy.ledger.population import Population, Read
 from gridveil.privacy.ledger.tally import Tally
-from gridveil.release.ledger_facts import loses_the_sum
-from gridveil.release.wording import high_epsilon, percent
+from gridveil.release.comparisons import OF_A_HOUSEHOLD, OF_A_WINDOW, compare, sentences
+from gridveil.release.wording import high_epsilon
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -57,21 +56,21 @@ def amount(exact: Fraction) -> str:
 
 def promised(population: Population) -> list[str]:
     """Return what a new population was promised, and what that is worth."""
-    cap = amount(population.cap)
-    if population.window is None:
-        whom, what = "a household", f"all releases about a household together cost it at most epsilon {cap}"
-    else:
-        whom = f"a household's readings of one {population.window}"
-        what = (
-            f"all releases together cost what a household did in one {population.window} at most epsilon {cap}; that "
-            f"it is there, and where, loses the sum over all {population.window}s, which labels print"
-        )
+    cap, window = amount(population.cap), population.window
+    what = "a household" if window is None else f"the readings of a household in one {window}"
+    questions = OF_A_HOUSEHOLD if window is None else OF_A_WINDOW
+    unlimited = (
+        f"The cap does not limit what all {window}s together reveal: whether a household is in the data loses the sum "
+        "of all releases, its behaviour over all of them and its place lose twice the sum. Every label prints these."
+    )
+    limited = (
+        f"Promised: all releases about {what} have at most epsilon {cap} together. A publication that would go beyond "
+        "is refused before it measures anything."
+    )
     return [
-        f"Promised: {what}. A publication that would go beyond is refused before it measures anything.",
-        (
-            f"At the cap an attacker who falsely accuses at most 1 in 100, and knows everything else, recognises "
-            f"{whom} with a chance of at most {percent(attacker_rate(float(population.cap)))} %."
-        ),
+        limited,
+        *sentences(compare(float(population.cap), questions), "all releases together, at the cap", window),
+        *([] if window is None else [unlimited]),
         *high_epsilon(float(population.cap)),
     ]
 
@@ -121,16 +120,20 @@ def tell(account: Account, console: Console) -> None:
 def _standing(account: Account) -> list[str]:
     """Return unit, cap, what was spent and what is left."""
     population, standing = account.population, account.standing
+    so_far = sentences(compare(float(standing.spent)), "all releases so far") if account.debits else []
     if population.window is None:
         return [
             "Unit: household (all releases about a household add up).",
             f"Cap {amount(standing.cap)}, spent {amount(standing.spent)}, left {amount(standing.remaining)}.",
+            *so_far,
         ]
     least = f" The {population.window} with the least left has {amount(standing.remaining)}."
     return [
-        f"Unit: household-window (what a household did in one {population.window}, {population.timezone} time).",
+        f"Unit: household-window (the readings of a household in one {population.window}, {population.timezone} time).",
         f"Cap {amount(standing.cap)} for each {population.window}.{least if account.debits else ''}",
-        *([loses_the_sum(standing.spent)] if account.debits else []),
+        *sentences(compare(float(standing.cap), OF_A_WINDOW), "all releases together, at the cap", population.window),
+        *([f"All releases together: epsilon {amount(standing.spent)}."] if account.debits else []),
+        *so_far,
     ]
 
 
@@ -192,8 +195,8 @@ def picture(account: Account) -> tuple[Figure, Words]:
         return draw_releases(debits, cap, words), words
     words = Words(
         f"{name}: each {population.window} may lose epsilon {amount(standing.cap)}",
-        f"{_count(len(account.debits), 'debit')}. Membership and location lose the sum of all: epsilon "
-        f"{amount(standing.spent)} so far.",
+        f"{_count(len(account.debits), 'debit')}. All together: membership epsilon {amount(standing.spent)}; behaviour "
+        f"and place {amount(2 * standing.spent)}.",
     )
     windows = [Spending(name, float(spent)) for name, spent in standing.windows.items()]
     return draw_windows(windows, cap, words), words

@@ -52,7 +52,6 @@ def run(
     from gridveil.evaluate.compare import check_new, write_new
     from gridveil.evaluate.planning import look_ahead
     from gridveil.publication import allowed_budget
-    from gridveil.release.wording import high_epsilon
     from gridveil.schedule import Schedule
 
     check_new([figure])
@@ -62,8 +61,8 @@ def run(
 
         kind = check_format(figure)
     spec = o.spec_from(source, parameters, flags, tables=False)
-    takes = None
-    if spec.cadence is not None:
+    takes, cadence = None, spec.cadence
+    if cadence is not None:
         schedule = Schedule.of(spec)
         spec, takes = next(schedule.turns()).of(spec, spec.out), schedule.takes
     if spec.epsilon is not None:
@@ -77,7 +76,7 @@ def run(
     summary, *others = plan_words.sentences(outlook)
     show.out.print(summary)
     console.print(plan_words.sizes(outlook))
-    for sentence in (*others, *high_epsilon(outlook.epsilon)):
+    for sentence in (*others, *plan_words.privacy(outlook.epsilon, cadence)):
         show.out.print(sentence)
     if figure is not None:
         write_new(figure, as_file(draw_outlook(outlook), kind))

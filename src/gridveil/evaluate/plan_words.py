@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from fractions import Fraction
 
 from rich.table import Column, Table
 
 from gridveil.evaluate.plan_questions import places, span
 from gridveil.evaluate.planning import USEFUL, Outlook
+from gridveil.release.comparisons import compare
+from gridveil.release.comparisons import sentences as attacks
+from gridveil.release.wording import high_epsilon
 
 INVENTED = (
     "All of this is from an invented town: households use 0.5 kW on average, about what they do in Europe, some "
@@ -17,6 +21,8 @@ INVENTED = (
     "release of its own."
 )
 
+
+RELEASES_A_YEAR = {"day": 365, "week": 52, "month": 12}
 
 FAR = 3
 """An error of so many times the typical one is worth a word."""
@@ -74,6 +80,14 @@ def sizes(outlook: Outlook) -> Table:
 def sentences(outlook: Outlook) -> list[str]:
     """Return what follows from it, and where it comes from."""
     return [_summary(outlook), _advice(outlook), *_instead(outlook), *_limits(outlook)]
+
+
+def privacy(epsilon: float, cadence: str | None = None) -> list[str]:
+    """Return what an attacker can learn from one release, and from a year of a series."""
+    releases = RELEASES_A_YEAR.get(cadence or "")
+    sum_of_year = float((releases or 1) * Fraction(str(epsilon)))
+    year = attacks(compare(sum_of_year), f"a year of {releases} releases") if releases else []
+    return [*attacks(compare(epsilon), "one release"), *year, *high_epsilon(epsilon)]
 
 
 def _summary(outlook: Outlook) -> str:

@@ -8,7 +8,8 @@ from functools import lru_cache
 
 from gridveil.cube import Window
 from gridveil.errors import UsageError
-from gridveil.privacy.budget import attacker_rate
+from gridveil.privacy.budget import FALSE_POSITIVES
+from gridveil.release.comparisons import agree, compare
 from gridveil.release.facts import UNSEEN
 from gridveil.release.label import Label
 
@@ -16,7 +17,6 @@ LARGEST_INTEGER = 2**63
 LONGEST_TEXT = 2**16
 EARLIEST, LATEST = 1000, 9000  # years; near the ends of the calendar clocks overflow
 ROUNDING = 1e-9
-FALSE_POSITIVES = 0.01  # what the label's sentences speak of
 FLAT = 2
 MOST_CELLS, LONGEST_AXIS = 2**34, 2**22  # of a cube
 KNOWN_SYSTEMS = {"local", "EPSG:4326"}  # need no look at PROJ's tables, which takes a tenth of a second
@@ -63,10 +63,9 @@ def check_label(label: Label) -> None:
     if privacy.epsilon_accounted > privacy.epsilon * (1 + ROUNDING):
         msg = f"epsilon_accounted {privacy.epsilon_accounted} is more than epsilon {privacy.epsilon}"
         raise ValueError(msg)
-    rate = attacker_rate(privacy.epsilon)
-    claimed = (privacy.attacker_false_positive_rate, privacy.attacker_true_positive_rate)
-    if not all(math.isclose(*pair, rel_tol=1e-6) for pair in zip(claimed, (FALSE_POSITIVES, rate), strict=True)):
-        msg = f"attacker rates {claimed}: from epsilon {privacy.epsilon} follow {FALSE_POSITIVES} and {rate}"
+    right = compare(privacy.epsilon)
+    if privacy.attacker_false_positive_rate != FALSE_POSITIVES or not agree(privacy.comparisons, right):
+        msg = f"comparisons: they do not follow from epsilon {privacy.epsilon} and {FALSE_POSITIVES} false positives"
         raise ValueError(msg)
     if label.ledger_entry is not None and (fault := label.ledger_entry.fault(privacy.epsilon)):
         msg = f"ledger_entry: {fault}"

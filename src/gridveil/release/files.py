@@ -24,7 +24,7 @@ FORMAT = 2  # of consumption.nc: the newest that is read; files are written in t
 GROUP = "gridveil"  # in consumption.nc: what queries need
 Stored = Any  # a file, group, variable or dataset: h5py and h5netcdf have no types
 LARGEST_LABEL = 2**22
-VERSION = 3  # of label.yaml; 2 has private bounds, and noise and bound of every measurement; 3 has the ledger's entry
+VERSION = 4  # of label.yaml
 
 
 class _Dumper(yaml.SafeDumper):

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from datetime import UTC, date, datetime, timedelta
-from fractions import Fraction
 from itertools import groupby
 from typing import Any, Literal, NamedTuple
 
 from pydantic import Field, NonNegativeFloat, PositiveFloat, PositiveInt
 
 from gridveil.cube import Grid, Window
-from gridveil.privacy.budget import attacker_rate
-from gridveil.release import wording
+from gridveil.privacy.budget import FALSE_POSITIVES
+from gridveil.release import comparisons, ledger_facts, wording
+from gridveil.release.comparisons import ComparisonFacts, compare
 from gridveil.release.facts import Facts, FactsModel, Text
 from gridveil.release.ledger_facts import LedgerFacts
 
@@ -58,18 +58,19 @@ class WindowFacts(FactsModel):
 
 
 class Privacy(FactsModel):
-    """What is promised, to whom. `epsilon` is the budget, `epsilon_accounted` what the worst-off pillar lost."""
+    """What is promised, to whom. `epsilon` is the budget, `epsilon_accounted` what the worst-off pillar lost.
+
+    `comparisons` are the attacker's questions: the two worlds they compare, the loss between them, and the best
+    true-positive rate at `attacker_false_positive_rate`.
+    """
 
     definition: Text = wording.DEFINITION
     epsilon: PositiveFloat
     epsilon_accounted: NonNegativeFloat
     unit: Text = wording.UNIT
     neighbours: Text = wording.NEIGHBOURS
-    attacker_false_positive_rate: float = 0.01
-    attacker_true_positive_rate: float = Field(
-        default_factory=lambda known: attacker_rate(known.get("epsilon", 0.0)),
-        description="an attacker's best true-positive rate at 1 % false positives",
-    )
+    attacker_false_positive_rate: float = FALSE_POSITIVES
+    comparisons: list[ComparisonFacts] = Field(default_factory=lambda known: compare(known["epsilon"]))
 
 
 class BoundFacts(FactsModel):
@@ -110,7 +111,7 @@ class Label(FactsModel):
     `private` is false for values made with test noise; such a release says NOT PRIVATE wherever it is shown.
     """
 
-    schema_version: Literal[1, 2, 3] = 3
+    schema_version: Literal[4] = 4
     title: Text
     publisher: Text
     published: date
@@ -169,6 +170,11 @@ class Label(FactsModel):
         """Return the releases that a series is made of: see `SeriesLabel`."""
         return []
 
+    def attacks_by_ledger(self) -> list[str]:
+        """Return what an attacker can learn from all releases of the ledger's population, and about one window."""
+        entry = self.ledger_entry
+        return [] if entry is None else ledger_facts.attacks(entry, self.privacy.epsilon)
+
 
 class Section(NamedTuple):
     """A heading and the lines under it."""
@@ -222,16 +228,17 @@ def _privacy(label: Label) -> list[str]:
         f"Definition: {privacy.definition}, epsilon {wording.exact(privacy.epsilon)}.",
         f"Accounted for: {privacy.epsilon_accounted:g}, by the cell whose households lost most.",
         f"Protected: {privacy.unit}. Neighbours: {privacy.neighbours}.",
-        wording.attack(privacy.attacker_true_positive_rate, label.releases),
-        *_all_releases(label),
+        *attacks(label),
         *warnings(label),
     ]
 
 
-def _all_releases(label: Label) -> list[str]:
-    """Return what an attacker has from several releases, which a cap for each window of the calendar does not limit."""
-    spent = float(Fraction(label.ledger_entry.spent)) if label.ledger_entry else 0.0
-    return [wording.attack_on_all(spent, attacker_rate(spent))] if spent > label.privacy.epsilon else []
+def attacks(label: Label) -> list[str]:
+    """Return what an attacker can learn about a household: from what is shown, and from all that a ledger knows."""
+    return [
+        *comparisons.sentences(label.privacy.comparisons, wording.these(label.releases)),
+        *label.attacks_by_ledger(),
+    ]
 
 
 def warnings(label: Label) -> list[str]:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import re
 from fractions import Fraction
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator
+from pydantic import AfterValidator, Field
 
-from gridveil.privacy.budget import attacker_rate
 from gridveil.privacy.ledger.entry import decimal, is_amount, is_hash
+from gridveil.release.comparisons import OF_A_WINDOW, ComparisonFacts, agree, compare, sentences
 from gridveil.release.facts import FactsModel, Text
-from gridveil.release.wording import percent
 
 DECIMAL = re.compile(r"(0|[1-9][0-9]{0,99})\.[0-9]{0,399}[1-9]")
 """As many digits as sums of amounts that an entry can hold may need."""
@@ -38,9 +37,9 @@ Amount = Annotated[str, AfterValidator(_amount)]
 class LedgerFacts(FactsModel):
     """The debit of a release, and where its population stood with it. Amounts are exact.
 
-    `spent` adds up all debits, this one included: the most that any household loses, and what membership and location
-    lose. With the unit `household-window` the cap is for each window of the calendar, and `spent_in_window` is
-    the sum of the most used one of those that this release read.
+    `spent` adds up all debits, this one included. With the unit `household-window` the cap is for each window of the
+    calendar, and `spent_in_window` is the sum of the most used one of those that this release read. `comparisons` say
+    what an attacker can learn from all releases so far, and, with `household-window`, about one window at its cap.
     """
 
     hash: Annotated[str, AfterValidator(_hash)]
@@ -51,6 +50,7 @@ class LedgerFacts(FactsModel):
     cap: Amount
     spent: Amount
     spent_in_window: Amount | None = None
+    comparisons: list[ComparisonFacts] = Field(default_factory=lambda known: _comparisons(known))  # noqa: PLW0108  # it is defined below
 
     def fault(self, epsilon: float) -> str | None:
         """Return what does not follow from what, of a release with this epsilon; `None` if all does."""
@@ -64,7 +64,29 @@ class LedgerFacts(FactsModel):
         if float(counted) < epsilon or counted > spent:
             amounts = f"epsilon {epsilon}, {decimal(counted)} of it spent under the cap, {decimal(spent)} in all"
             return f"{amounts}: each is at most the next"
+        if not agree(self.comparisons, _comparisons(self.model_dump())):
+            return "its comparisons do not follow from cap and spent"
         return None
+
+
+def _comparisons(known: dict[str, Any]) -> list[ComparisonFacts]:
+    """Return what an attacker can learn at the cap about one window, and so far from all releases."""
+    of_a_window = compare(float(Fraction(known["cap"])), OF_A_WINDOW) if known["unit"] == "household-window" else []
+    return [*of_a_window, *compare(float(Fraction(known["spent"])))]
+
+
+def attacks(facts: LedgerFacts, shown: float, when: str = "so far") -> list[str]:
+    """Return what an attacker can learn about one window at its cap, and from all releases that the ledger knows.
+
+    shown: the epsilon of the releases that are described anyway; nothing is repeated if there are no others.
+    """
+    about_window = [one for one in facts.comparisons if one.question in OF_A_WINDOW]
+    about_all = [one for one in facts.comparisons if one.question not in OF_A_WINDOW]
+    at_the_cap = f"all releases together, at the cap of {decimal(Fraction(facts.cap))} for one {facts.window}"
+    return [
+        *(sentences(about_window, at_the_cap, facts.window) if about_window else []),
+        *(sentences(about_all, f"all releases in the ledger {when}") if Fraction(facts.spent) > shown else []),
+    ]
 
 
 def in_words(facts: LedgerFacts) -> str:
@@ -75,20 +97,7 @@ def in_words(facts: LedgerFacts) -> str:
         return f"{entry}: releases so far, this one included, epsilon {spent} of at most {cap}."
     here = decimal(Fraction(facts.spent_in_window or facts.spent))
     return (
-        f"{entry}. All releases together spend at most epsilon {cap} on what a household did in one {facts.window}; on "
-        f"a {facts.window} that this release reads, they have spent at most {here} so far. "
-        f"{loses_the_sum(Fraction(facts.spent))}"
-    )
-
-
-def loses_the_sum(spent: Fraction, when: str = "so far") -> str:
-    """Return what a cap for each window of the calendar does not limit, and what that gives an attacker.
-
-    >>> loses_the_sum(Fraction(5, 2)).partition("epsilon ")[2][:14]
-    '2.5 so far (an'
-    """
-    return (
-        f"Who is in the data, and where, loses the sum of all releases: epsilon {decimal(spent)} {when} (an attacker "
-        "who falsely accuses at most 1 in 100 then recognises a household with a chance of at most "
-        f"{percent(attacker_rate(float(spent)))} %)."
+        f"{entry}. Cap: epsilon {cap} for the readings of a household in one {facts.window}; spent so far on a "
+        f"{facts.window} that this release reads: at most {here}. The cap does not limit the sum of all releases: "
+        f"epsilon {spent} so far."
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 from gridveil.release import wording
-from gridveil.release.label import Label, bounds_in_words, warnings
+from gridveil.release.label import Label, attacks, bounds_in_words, warnings
 
 _TEXT = """\
 # {heading}
@@ -20,6 +20,7 @@ Published by {publisher} on {published}.
 {promise}
 {ledger}
 
+{attacks}
 - `consumption.nc`: the values and their standard errors (NetCDF-4, CF conventions)
 - `label.yaml`: the privacy statement, for people and machines: what is promised, and what is not
 {entry}- `SHA256SUMS`: whether the files arrived whole, `sha256sum -c SHA256SUMS` tells; `gridveil verify .` checks more
@@ -76,6 +77,7 @@ def readme(label: Label, *, about_the_truth: bool = False, negative: bool = True
         published=label.published,
         promise="\n".join(promise if label.private else [wording.NOT_PRIVATE_WHY]),
         ledger="Ledger: " + label.ledger,
+        attacks="".join(f"- {sentence}\n" for sentence in attacks(label)) if label.private else "",
         entry="" if label.ledger_entry is None else "- `ledger-entry.json`: how the publisher's ledger debited it\n",
         quadrature=wording.QUADRATURE,
         negative=f"- {wording.NEGATIVE}\n" if negative else "",

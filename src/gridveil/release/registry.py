@@ -6,7 +6,7 @@ import re
 from typing import Any, Literal
 
 from gridveil.errors import UsageError
-from gridveil.release.label import Label
+from gridveil.release.label import Label, attacks
 
 CuratorType = Literal["Government", "Industry", "Nonprofit"]
 
@@ -33,7 +33,9 @@ def to_registry(label: Label, *, curator_type: CuratorType = "Industry") -> dict
                 "privacy_unit": label.privacy.unit,
                 "privacy_unit_details": f"Neighbouring data sets: {label.privacy.neighbours}.",
                 "privacy_parameters": {"epsilon": label.privacy.epsilon},
-                "privacy_parameters_details": f"Accounted for, worst-off cell: {label.privacy.epsilon_accounted:g}.",
+                "privacy_parameters_details": (
+                    f"Accounted for, worst-off cell: {label.privacy.epsilon_accounted:g}.{_list(attacks(label))}"
+                ),
             },
             "deployment_model": {
                 "model_name": "Central",

@@ -11,12 +11,11 @@ from pydantic import Field, PositiveFloat, PositiveInt
 
 from gridveil.cube import Window
 from gridveil.errors import InputError
-from gridveil.privacy.budget import attacker_rate
 from gridveil.privacy.ledger.entry import decimal
-from gridveil.release import wording
+from gridveil.release import comparisons, ledger_facts, wording
 from gridveil.release.facts import FactsModel, Text
 from gridveil.release.label import Label, MechanismFacts, Privacy, Section, WindowFacts
-from gridveil.release.ledger_facts import LedgerFacts, loses_the_sum
+from gridveil.release.ledger_facts import LedgerFacts
 
 SEVERAL_LEDGERS = (
     "not one and the same for all of these releases, see their labels. If they are about the same households, their "
@@ -49,6 +48,7 @@ class SeriesLabel(Label):
     gaps: Text | None = None
     together: Text | None = Field(None, description="what all of the series loses, if this is only a part of it")
     noise_warnings: list[Text] = Field(default_factory=list)
+    latest_entry: LedgerFacts | None = Field(None, description="the last debit, if one ledger has them all")
 
     @property
     def note(self) -> str | None:
@@ -66,6 +66,11 @@ class SeriesLabel(Label):
             return [OWN_BOUNDS]
         factor = f"by the factor {self.correction:.4g} at most"
         return [OWN_BOUNDS, f"Values are corrected upwards, {factor}, for what the bounds cut. {wording.CAPPED}"]
+
+    def attacks_by_ledger(self) -> list[str]:
+        """Return what an attacker can learn from all releases of the ledger's population, and about one window."""
+        entry = self.latest_entry
+        return [] if entry is None else ledger_facts.attacks(entry, self.privacy.epsilon, WITH_THE_LAST)
 
     def of_noise(self) -> list[str]:
         """Return the warnings that the kind of noise of any release needs."""
@@ -101,7 +106,7 @@ def series_label(
     together: see `all_together`.
     """
     every = [label for _, label in labels]
-    last = every[-1]
+    last, latest = every[-1], _latest(every)
     epsilon = total_epsilon(every)
     accounted = sum((Fraction(str(label.privacy.epsilon_accounted)) for label in every), Fraction(0))
     corrections = [label.correction for label in every if label.correction is not None]
@@ -122,8 +127,9 @@ def series_label(
         grid=last.grid,
         window=WindowFacts.of(window),
         choices=last.choices if len({label.choices for label in every}) == 1 else OWN_CHOICES,
-        ledger=_ledger(every, epsilon),
+        ledger=_ledger(every, latest),
         ledger_entry=None,
+        latest_entry=latest,
         not_covered=[
             *dict.fromkeys(line for label in every for line in label.not_covered),
             *wording.several(about_the_truth=any(truths), noise_alone=not all(truths)),
@@ -147,7 +153,7 @@ def series_label(
 def total_epsilon(labels: Sequence[Label]) -> Fraction:
     """Return the exact sum of releases' epsilons, or refuse what no label could say."""
     total = sum((Fraction(str(label.privacy.epsilon)) for label in labels), Fraction(0))
-    if total > sys.float_info.max:
+    if 2 * total > sys.float_info.max:  # behaviour and place lose twice the sum
         msg = "the epsilons of these releases add up to more than any number of a label; get a fresh copy of the series"
         raise InputError(msg)
     return total
@@ -158,8 +164,7 @@ def all_together(labels: Sequence[Label]) -> str:
     epsilon = float(total_epsilon(labels))
     return (
         f"All {len(labels)} releases of this series, also those beyond its gaps, have epsilon {wording.exact(epsilon)} "
-        "together. An attacker who falsely accuses at most 1 in 100 recognises a household that is in all of them with "
-        f"a chance of at most {wording.percent(attacker_rate(epsilon))} %."
+        f"together. {comparisons.summary(epsilon)}"
     )
 
 
@@ -175,26 +180,25 @@ def _line(part: PartFacts) -> str:
     )
 
 
-def _ledger(labels: Sequence[Label], epsilon: Fraction) -> str:
-    """Return what the ledger knew when the last of these releases was published, if all were debited to one."""
+def _latest(labels: Sequence[Label]) -> LedgerFacts | None:
+    """Return what the ledger knew when the last of these releases was published; `None` unless one has debited all."""
     entries = [label.ledger_entry for label in labels]
     found = [entry for entry in entries if entry is not None]
-    if not found:
-        return wording.NO_LEDGER
     if len(found) < len(entries) or len({_account(entry) for entry in found}) > 1 or not _add_up(labels):
-        return SEVERAL_LEDGERS
-    latest = max(found, key=lambda entry: Fraction(entry.spent))
-    spent, cap = Fraction(latest.spent), decimal(Fraction(latest.cap))
+        return None
+    return max(found, key=lambda entry: Fraction(entry.spent))
+
+
+def _ledger(labels: Sequence[Label], latest: LedgerFacts | None) -> str:
+    """Return what the ledger knew as a sentence, or that there is not one for all."""
+    if latest is None:
+        return SEVERAL_LEDGERS if any(label.ledger_entry for label in labels) else wording.NO_LEDGER
+    spent, cap = decimal(Fraction(latest.spent)), decimal(Fraction(latest.cap))
     if latest.unit == "household":
-        rate = attacker_rate(float(spent))
-        more = "" if spent <= epsilon else f" {wording.attack_on_all(float(spent), rate, WITH_THE_LAST)}"
-        return (
-            f"population '{latest.population}': with the last of these, epsilon {decimal(spent)} of at most {cap} was "
-            f"spent.{more}"
-        )
+        return f"population '{latest.population}': with the last of these, epsilon {spent} of at most {cap} was spent."
     return (
-        f"population '{latest.population}'. All releases together spend at most epsilon {cap} on what a household did "
-        f"in one {latest.window}. {loses_the_sum(spent, WITH_THE_LAST)}"
+        f"population '{latest.population}'. Cap: epsilon {cap} for the readings of a household in one {latest.window}. "
+        f"The cap does not limit the sum of all releases: epsilon {spent} {WITH_THE_LAST}."
     )
 
 

@@ -24,7 +24,6 @@ from gridveil.release.verify_entry import Book, LedgerFaultError, check_entry, c
 from gridveil.release.verify_label import check_facts, same_words
 
 LARGEST_README = 2**17
-WITH_SUMS = 3  # the first version of labels whose releases have digests and, perhaps, an entry
 MOST_NAMED = 5
 
 NOT_SHOWN = (
@@ -67,7 +66,7 @@ def verify(folder: Path, ledger: Book | None = None, progress: Progress = silent
 
     def sums() -> str:
         digests.update(_digests(folder, progress))
-        return _check_sums(folder, digests, label)
+        return _check_sums(folder, digests)
 
     def needs_label(question: Callable[[Label], str]) -> Callable[[], str]:
         def asked() -> str:
@@ -126,10 +125,7 @@ def _digests(folder: Path, progress: Progress) -> dict[str, str]:
     return digests
 
 
-def _check_sums(folder: Path, digests: dict[str, str], label: Label | None) -> str:
-    if not (folder / SUMS).exists() and label is not None and label.schema_version < WITH_SUMS:
-        msg = f"releases of label version {label.schema_version} have none"
-        raise NotCheckedError(msg)
+def _check_sums(folder: Path, digests: dict[str, str]) -> str:
     listed = read_sums(folder / SUMS)
     missing = sorted(listed.keys() - digests.keys())
     changed = sorted(name for name in listed.keys() & digests.keys() if listed[name] != digests[name])

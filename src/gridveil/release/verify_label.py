@@ -10,7 +10,7 @@ from gridveil.release.label import Label
 from gridveil.release.ledger_facts import in_words
 
 ROUNDING = 1e-6
-LATEST = 3  # the version of labels that this gridveil writes
+LATEST = 4  # the version of labels that this gridveil writes
 VERSION = re.compile(r"[0-9][0-9A-Za-z.+-]{0,30}")
 
 

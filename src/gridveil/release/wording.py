@@ -11,8 +11,8 @@ from gridveil.privacy.discrete_laplace import VECTORISED_FROM
 DEFINITION = "pure epsilon-differential privacy"
 UNIT = "one household, with its entire series in all windows read and its location"
 NEIGHBOURS = (
-    "data sets that differ by adding or removing one household (one that used something else, or lived elsewhere, "
-    "is two such steps away)"
+    "data sets that differ by adding or removing one household; changing what a household used, or where it is, takes "
+    "two such steps"
 )
 NOT_PRIVATE = "NOT PRIVATE (TEST NOISE)"
 NOT_PRIVATE_WHY = (
@@ -73,6 +73,16 @@ def exact(epsilon: float) -> str:
     return repr(float(epsilon)).removesuffix(".0")
 
 
+def percent(rate: float) -> str:
+    """Return a rate in per cent: three digits, and more where those would pass for certainty.
+
+    >>> percent(0.0271828), percent(0.999955)
+    ('2.72', '99.9955')
+    """
+    short = f"{100 * rate:.3g}"
+    return f"{100 * rate:.6g}" if short == "100" else short
+
+
 def exact_noise(measured: Iterable[tuple[str, int]], opendp: str) -> str:
     """Return what noise measurements of a kind and a number of answers had, and what drew it.
 
@@ -89,39 +99,16 @@ else OpenDP 0.16.0
     return f"exact discrete {' and '.join(names)} on integers, {ours if many else ''}OpenDP {opendp}"
 
 
+def these(releases: int) -> str:
+    """Return how one release, or several together, are called in a sentence."""
+    return "this release" if releases == 1 else f"these {releases:,} releases together"
+
+
 def promise(epsilon: float, releases: int = 1) -> str:
     """Return the promise of a release, or of several together, in one line."""
-    these = "this release" if releases == 1 else f"these {releases:,} releases together"
     return (
-        f"Whatever someone does with {these}, its outcome would be at most e^{exact(epsilon)} "
+        f"Whatever someone does with {these(releases)}, its outcome would be at most e^{exact(epsilon)} "
         f"({_times(epsilon)}) times as likely, or as unlikely, had any one household not been in the data."
-    )
-
-
-def percent(rate: float) -> str:
-    """Return a rate in per cent: three digits, and more where those would pass for certainty.
-
-    >>> percent(0.0271828), percent(0.999955)
-    ('2.72', '99.9955')
-    """
-    short = f"{100 * rate:.3g}"
-    return f"{100 * rate:.6g}" if short == "100" else short
-
-
-def attack(rate: float, releases: int = 1) -> str:
-    """Return what the best attack on one release, or on several together, can achieve."""
-    these = "this release alone" if releases == 1 else f"these {releases:,} releases together"
-    return (
-        f"From {these}, an attacker who knows everything about everyone else, and falsely accuses at most 1 "
-        f"in 100, recognises a household that is in the data with a chance of at most {percent(rate)} %."
-    )
-
-
-def attack_on_all(spent: float, rate: float, when: str = "so far") -> str:
-    """Return what the best attack on all releases of a ledger's population can achieve, if they are several."""
-    return (
-        f"From all releases that the ledger knows {when}, epsilon {spent:g} together, the chance is at most "
-        f"{percent(rate)} %."
     )
 
 
@@ -131,7 +118,7 @@ def high_epsilon(epsilon: float) -> list[str]:
         return []
     warning = (
         f"WARNING: epsilon {exact(epsilon)} is high. From {PLAIN_WORDS_FROM} on the guarantee by itself is weak: "
-        "it does not rule out that a determined attacker recognises a household."
+        "it does not rule out that a determined attacker finds out whether a household is in the data."
     )
     return [warning]
 

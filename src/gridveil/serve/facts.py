@@ -13,7 +13,7 @@ import numpy as np
 
 from gridveil.cube import Grid, Window
 from gridveil.errors import InputError
-from gridveil.release import wording
+from gridveil.release import comparisons, wording
 from gridveil.release.cite import cite
 from gridveil.release.export.places import DECIMALS
 from gridveil.release.ground import cell_size, lattice
@@ -178,7 +178,10 @@ def _privacy(label: Label) -> dict[str, Any]:
         "unit": privacy.unit,
         "neighbours": privacy.neighbours,
         "promise": wording.promise(privacy.epsilon, label.releases) if label.private else wording.NOT_PRIVATE_WHY,
-        "attack": wording.attack(privacy.attacker_true_positive_rate, label.releases) if label.private else None,
+        "comparisons": [{**one.model_dump(), "worlds": comparisons.worlds(one.question)} for one in privacy.comparisons]
+        if label.private
+        else [],
+        "attacks_by_ledger": label.attacks_by_ledger() if label.private else [],
         "warnings": warnings(label) if label.private else [wording.NOT_PRIVATE_WHY],
         "not_covered": list(label.not_covered),
     }

@@ -188,6 +188,15 @@ class Scale(BaseModel):
     most: float
 
 
+class ComparisonModel(BaseModel):
+    """Two worlds that differ in one household, and how well an attacker can tell them apart."""
+
+    question: str
+    worlds: str = Field(description="The two worlds, as a question")
+    epsilon: float = Field(description="Bounds the log-ratio of an outcome's probabilities in the two worlds")
+    attacker_true_positive_rate: float = Field(description="At 1 % false positives")
+
+
 class PrivacyModel(BaseModel):
     """What is promised to households, in words."""
 
@@ -196,7 +205,10 @@ class PrivacyModel(BaseModel):
     unit: str
     neighbours: str
     promise: str
-    attack: str | None = Field(description="What the best attack achieves; null where nothing is promised")
+    comparisons: list[ComparisonModel] = Field(
+        description="What an attacker can learn about one household; empty where nothing is promised"
+    )
+    attacks_by_ledger: list[str] = Field(description="The same for all releases that the publisher's ledger knows")
     warnings: list[str]
     not_covered: list[str]
 

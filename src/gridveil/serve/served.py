@@ -11,6 +11,7 @@ from pathlib import Path
 
 import gridveil
 from gridveil.errors import InputError
+from gridveil.release.comparisons import summary
 from gridveil.release.files import LABEL, dump_label
 from gridveil.release.open import Release, open_runs
 
@@ -91,7 +92,7 @@ def together(releases: Mapping[str, Release]) -> str | None:
     terms = " + ".join(f"{epsilon:g}" for epsilon in epsilons)
     return (
         "Releases about the same households add up. If these are about the same households, together they are "
-        f"epsilon {terms} = {sum(epsilons):g}."
+        f"epsilon {terms} = {sum(epsilons):g}. {summary(sum(epsilons))}"
     )
 
 

@@ -65,8 +65,8 @@ class Read:
 class Population:
     """The households that a cap protects, and the unit that it protects of them.
 
-    unit: "household": everything about a household; all debits add up. "household-window": what a household did inside
-    one ledger window; `window` and `timezone` say how time is cut.
+    unit: "household": everything about a household; all debits add up. "household-window": the readings of a household
+    inside one ledger window; `window` and `timezone` say how time is cut.
 
     Guarantee: if all releases about these households were debited here, then together they are cap-differentially
     private for the unit. Every release is epsilon-differentially private for adding or removing a household with
@@ -83,8 +83,12 @@ class Population:
     with some read inside the window loses at most its epsilon, which is debited to the window; any other release loses
     nothing. The debits of each window are within the cap. (If a read crossed a border, taking the readings of one side
     away could raise what the bounds leave of the other, and the release could lose twice its epsilon: out with the
-    old contribution, in with the new. That is why `charges` doubles such a debit and `permit` refuses it.) Whether
-    a household is there at all, and where it lives, is protected by the sum of all debits, `Standing.spent`.
+    old contribution, in with the new. That is why `charges` doubles such a debit and `permit` refuses it.)
+
+    The cap is for neighbours: the unit is in the data, or not. Between two data sets in which it is present both times,
+    with other readings or at another place, the loss is at most twice as much (`NEIGHBOUR_STEPS`). With
+    household-window the cap bounds neither membership, which loses the sum of all debits, `Standing.spent`, nor the
+    place or the behaviour over all windows, which lose twice that sum.
     """
 
     name: str

@@ -63,6 +63,12 @@ def test_fourier_rows_are_orthonormal(steps: int) -> None:
     np.testing.assert_allclose(rows @ rows.T, np.eye(steps), atol=1e-12)
 
 
+def test_high_fourier_frequencies_are_as_precise_as_the_lowest() -> None:
+    rows, t = Fourier(500).rows(999), np.arange(999)
+    for k in (2, 77, 499):
+        np.testing.assert_array_equal(rows[2 * k - 1 : 2 * k + 1], rows[1:3, k * t % 999])
+
+
 @pytest.mark.parametrize("steps", [1, 2, 5, 8, 24])
 def test_haar_rows_of_the_padded_series_are_orthogonal(steps: int) -> None:
     padded = 1 << (steps - 1).bit_length()

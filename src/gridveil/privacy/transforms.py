@@ -34,7 +34,8 @@ class Fourier:
         if not 1 <= self.k <= steps // 2 + 1:
             msg = f"{self.k} Fourier frequencies of {steps} steps: there are {steps // 2 + 1}"
             raise UsageError(msg)
-        phase = 2 * np.pi * np.outer(np.arange(1, self.k), np.arange(steps)) / steps
+        turns = np.outer(np.arange(1, self.k), np.arange(steps)) % steps  # exact; large phases would lose digits
+        phase = 2 * np.pi * turns / steps
         waves = np.stack([np.cos(phase), np.sin(phase)], axis=1).reshape(-1, steps) * math.sqrt(2 / steps)
         if self.k == steps // 2 + 1 and steps % 2 == 0:
             waves = waves[:-1]
@@ -54,9 +55,12 @@ class Fourier:
         `S / sqrt(T)`. The others are orthonormal, and orthogonal to constants, so by Cauchy-Schwarz their
         absolute values add up to at most `sqrt(m - 1) |v - S / T|_2`, where
         `|v - S / T|_2^2 = |v|_2^2 - S^2 / T <= c S - S^2 / T` because `v_t^2 <= c v_t`. The sum of both is concave in
-        `S`, with its peak at `c T (1 + 1 / sqrt(m)) / 2`; `S` is at most `min(B, c T)`. Rounding changes each
-        entry by at most a half, hence each row's answer by at most `S / 2`. (With `B = c T` and no rounding this is
-        `(1 + sqrt(m)) / 2 * c * sqrt(T)`.)
+        `S`, with its peak at `c T (1 + 1 / sqrt(m)) / 2`; `S` is at most `min(B, c T)`. (With `B = c T` this
+        is `(1 + sqrt(m)) / 2 * c * sqrt(T)`.) Rounding changes each entry of the rows, as floats, by at most a half,
+        hence each row's answer by at most `S / 2`. An entry as a float differs from the basis by less than
+        `2**-48 * sqrt(2 / T)`: three roundings of a phase below `2 pi`, and a few of numbers up to 1. That changes all
+        answers together by less than `2e-14 * sqrt(m)` of the bound above: 2e-12 of it for all frequencies of a
+        year's 8,760 hours, 2e-11 for `MOST_TERMS` steps. It is inside the slack of `unit_scale`, 3e-10, and not added.
         """
         step, m = min(bound.step, bound.window), len(self.rows(steps))
         most = min(bound.window, step * steps)

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import math
+import os
+import sys
 from fractions import Fraction
+from pathlib import Path
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from opendp.domains import atom_domain, vector_domain
-from opendp.measurements import make_laplace
-from opendp.metrics import l1_distance
-from opendp.mod import enable_features
 
+from gridveil.errors import UsageError
 from gridveil.privacy.account import ROUNDING
 from gridveil.privacy.discrete_laplace import VECTORISED_FROM, add_discrete_laplace, random_words
 from gridveil.privacy.staircase import Staircase
-
-enable_features("contrib")  # OpenDP's word for "not yet vetted by a third party"; tests/statistics re-tests the sampler
 
 Ints = NDArray[np.int64]
 
@@ -32,6 +30,10 @@ BLOCK = 2**21
 LARGEST_ANSWER = 2**62
 """Answers with staircase noise are cut off here."""
 
+SETTINGS = "OPENSSL_CONF"
+DEFAULT_SETTINGS = Path("/usr/local/ssl/openssl.cnf")
+"""The file that OpenDP's OpenSSL obeys if the environment variable names no other."""
+
 
 class Noise(Protocol):
     """Adds noise to exact integer answers. Only `ExactNoise` is taken for private; others are for tests."""
@@ -44,7 +46,12 @@ class Noise(Protocol):
 
 
 class ExactNoise:
-    """Discrete Laplace and staircase noise on 64-bit integers, exact, from the operating system's randomness.
+    """Discrete Laplace and staircase noise on 64-bit integers, exact, from cryptographic generators.
+
+    Randomness: the guarantees below are for ideal random bits. OpenDP takes its bits from OpenSSL's generator (AES-256
+    in counter mode, seeded by the operating system: `_start_generator`), `random_words` asks the operating system
+    itself (ChaCha20 on Linux). With these, the guarantees are computational (Mironov et al. 2009): they hold against
+    everyone who cannot break AES-256 or ChaCha20.
 
     Guarantee of `add`: adding noise of scale `b` to an integer makes the log-probability
     of any answer move by at most `d / b` when the integer moves by `d`, and independent answers add up. The noise has
@@ -53,8 +60,8 @@ class ExactNoise:
     No floating-point number takes part in drawing or adding it, `b` enters as the exact rational that its float
     stands for, and there is no seed to set. Sums are cut off at the ends of int64: post-processing.
     From `VECTORISED_FROM` answers of one scale on the noise is drawn by `add_discrete_laplace`, whose docstring has the
-    argument for this distribution, otherwise by OpenDP. Both follow Canonne, Kamath and Steinke (2020), both draw from
-    the operating system, and the same tests are run on both; which of them is used depends on public numbers alone.
+    argument for this distribution, otherwise by OpenDP. Both follow Canonne, Kamath and Steinke (2020), and the same
+    tests are run on both; which of them is used depends on public numbers alone.
     (Of several scales in one call, answers are counted in blocks of `BLOCK`.)
 
     Guarantee of `add_staircase`: the log-probability of any answer moves by at most
@@ -113,6 +120,10 @@ def _add_of_scale(values: Ints, scale: float) -> Ints:
 
 
 def _measurement(scale: float):  # type: ignore[no-untyped-def]  # noqa: ANN202  # OpenDP has no type information
+    from opendp.domains import atom_domain, vector_domain
+    from opendp.measurements import make_laplace
+    from opendp.metrics import l1_distance
+
     return make_laplace(vector_domain(atom_domain(T="i64")), l1_distance(T="i64"), scale=scale)
 
 
@@ -146,3 +157,37 @@ def _toss(chance: int, count: int) -> NDArray[np.bool_]:
     high, low = (np.uint64(part) for part in divmod(chance, 2**64))
     bits = random_words(2 * count).reshape(2, count)
     return np.asarray((bits[0] < high) | ((bits[0] == high) & (bits[1] < low)))
+
+
+def _start_generator() -> None:
+    """Import OpenDP and start the generator of its OpenSSL, which no settings file of OpenSSL can then change.
+
+    Guarantee: OpenDP draws from OpenSSL's default generator. A settings file (`SETTINGS`, `DEFAULT_SETTINGS`) could
+    choose a weaker one, and nobody would notice. OpenSSL reads one such file in a process, at the first draw. That draw
+    is made here, with an empty file; threads and forks keep what it started. Then the variable is given back, because
+    Python's `ssl` and child processes read it, too. OpenSSL's other variables (`OPENSSL_MODULES`, `OPENSSL_ENGINES`,
+    `OPENSSL_CONF_INCLUDE`) tell where to find what a settings file names, and an empty one names nothing.
+    Where OpenDP was imported before, somebody may have drawn: if there is a settings file, that is refused.
+    """
+    named = os.environ.get(SETTINGS)
+    if "opendp" in sys.modules and (named is not None or DEFAULT_SETTINGS.exists()):
+        msg = (
+            f"OpenDP was imported before gridveil's noise, and OpenSSL has a settings file "
+            f"({named or DEFAULT_SETTINGS}), which may have changed the random generator. Import "
+            f"gridveil.privacy.noise before opendp, or take the file or {SETTINGS} away"
+        )
+        raise UsageError(msg)
+    from opendp.mod import enable_features
+
+    enable_features("contrib")  # OpenDP's word for "not yet vetted by a third party"; tests/statistics re-tests it
+    first = _measurement(1.0)  # imports what imports Python's `ssl`, which is to find its settings
+    os.environ[SETTINGS] = os.devnull
+    try:
+        first([0])
+    finally:
+        del os.environ[SETTINGS]
+        if named is not None:
+            os.environ[SETTINGS] = named
+
+
+_start_generator()

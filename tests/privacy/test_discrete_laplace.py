@@ -1,4 +1,4 @@
-"""The vectorised sampler, exactly: every decision is enumerated, and probabilities are compared as fractions.
+"""The vectorised sampler, exactly: its decisions are enumerated, and probabilities are compared as fractions.
 
 `coins` and `uniform` are all that the sampler takes from random words: they are tested on every word of a small range.
 Each function above them is run on every way that the decisions of those below it can go, until what is left is next to

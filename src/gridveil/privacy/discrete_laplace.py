@@ -70,9 +70,10 @@ def add_discrete_laplace(values: Ints, scale: float) -> Ints:
     2**64 - 1, which takes any int64 to its end. `add_cut_off` counts from the lowest int64: moving up by at most what
     is left above, or down by at most what is below, is the sum cut off, and never wraps.
 
-    Randomness: `os.urandom` alone, which waits until the system's generator has been seeded and raises where there is
-    none. What it raises in a thread is raised here, and nothing is returned; the kernel has charged for it all the
-    same. There is no seed, no buffer and no state that outlives a decision: threads have nothing to share but the
+    Randomness: `os.urandom` alone, the operating system's generator (ChaCha20 on Linux). It waits until that has been
+    seeded and raises where there is none. Nobody who cannot break it can tell its bits from fair and independent ones.
+    What it raises in a thread is raised here, and nothing is returned; the kernel has charged for it all the same.
+    There is no seed, no buffer and no state that outlives a decision: threads have nothing to share but the
     arrays, of which each chunk reads and writes its own slice, and a forked process has nothing to inherit.
 
     Timing depends on the number of values, the scale and the noise: values are only looked at in `add_cut_off`, which

@@ -32,7 +32,7 @@ MAY_IMPORT = {
     "schedule": {"errors", "cube", "privacy", "spec"},
     "learned_shape": {"errors", "cube", "estimate", "mechanisms", "release"},
     "series_lock": {"errors"},
-    "next_recovery": {"errors", "privacy", "release", "schedule", "spec"},
+    "next_recovery": {"errors", "folder", "privacy", "release", "schedule", "series_lock", "spec"},
     "next_checks": {"errors", "cube", "ingest", "privacy", "regular", "release", "schedule", "spec"},
     "next_release": {
         *("errors", "learned_shape", "mechanisms", "operator_record", "privacy", "publication", "release", "schedule"),

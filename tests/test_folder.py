@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+from datetime import UTC, date, datetime
 from pathlib import Path
 
 import pytest
@@ -83,6 +84,15 @@ def test_not_even_one_that_turns_up_at_the_last_moment_is_replaced(
     write()
     assert path.read_text() == "mine"
     assert names(tmp_path) == ["name"]
+
+
+def test_a_folder_of_a_day_tells_no_other_time(tmp_path: Path) -> None:
+    with new_folder(tmp_path / "name", date(2026, 1, 2)) as aside:
+        (aside / "below").mkdir()
+        (aside / "below" / "deep").write_text("x")
+    midnight = datetime(2026, 1, 2, tzinfo=UTC).timestamp()
+    for path in (tmp_path / "name", *(tmp_path / "name").rglob("*")):
+        assert path.stat().st_mtime == midnight
 
 
 def test_all_of_a_folder_is_on_disk_before_it_gets_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

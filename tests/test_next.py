@@ -255,6 +255,27 @@ def test_a_release_that_a_killed_run_left_is_listed_and_not_published_again(seri
         assert not [check for check in verify(series["out"] / name, ledger) if check.verdict == "FAULT"]
 
 
+def test_a_release_that_is_listed_later_gives_the_series_the_time_of_its_own_day(series: dict[str, Any]) -> None:
+    run(upcoming(make_spec(series)), today=date(2013, 4, 2))  # as if it had been stopped then
+    assert isinstance(run_next(make_spec(series), now=datetime(2013, 3, 26, tzinfo=UTC)), Waiting)
+    midnight = datetime(2013, 4, 2, tzinfo=UTC).timestamp()
+    for path in (series["out"], series["out"] / CATALOGUE, series["out"] / LOCK, series["out"] / NAMES[0]):
+        assert path.stat().st_mtime == midnight
+
+
+def test_a_folder_whose_time_cannot_be_set_is_refused_first(
+    series: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def of_somebody_else(*_: object, **__: object) -> None:
+        raise PermissionError(1, "Operation not permitted")
+
+    settings = with_ledger(series)
+    monkeypatch.setattr(os, "utime", of_somebody_else)
+    with pytest.raises(UsageError, match="its time cannot be set"):
+        published(settings)
+    assert entries(settings, "debit") == 0
+
+
 def test_what_is_no_whole_release_is_neither_listed_nor_replaced(series: dict[str, Any]) -> None:
     kill_before("write_catalogue", series)
     values = series["out"] / NAMES[0] / VALUES

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import date, datetime, tzinfo
 from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
 from tests.leak import town
 
-from gridveil import plan
+from gridveil import plan, publication
 from gridveil.estimate import Estimate
 from gridveil.mechanisms.base import Progress, silent
 from gridveil.mechanisms.even import Even
@@ -135,3 +136,25 @@ def test_where_there_is_no_histogram_none_is_named(monkeypatch: pytest.MonkeyPat
     assert label.private_bound_epsilon is None
     assert label.bounds[0].origin.startswith("the window's chosen by the mechanism")
     assert "histogram" not in words(label)
+
+
+def test_the_day_is_that_of_the_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    """How long a run takes depends on the data, and so does whether it goes past midnight."""
+
+    class Clock(datetime):
+        day_now = 1
+
+        @classmethod
+        def now(cls, tz: tzinfo | None = None) -> Clock:
+            return cls(2026, 1, cls.day_now, tzinfo=tz)
+
+    ingest = plan.ingest
+
+    def slowly(*asked: Any) -> Any:
+        Clock.day_now = 2
+        return ingest(*asked)
+
+    monkeypatch.setattr(publication, "datetime", Clock)
+    monkeypatch.setattr(plan, "ingest", slowly)
+    assert published("even").published == date(2026, 1, 1)
+    assert Clock.day_now == 2

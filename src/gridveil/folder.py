@@ -8,6 +8,7 @@ import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import UTC, date, datetime, time
 from pathlib import Path
 
 from gridveil.errors import UsageError
@@ -19,10 +20,11 @@ NO_LINKS = {errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS}  # on th
 
 
 @contextmanager
-def new_folder(path: Path) -> Iterator[Path]:
+def new_folder(path: Path, day: date | None = None) -> Iterator[Path]:
     """Give a folder to write to; it gets its name when all is on disk, and on a failure nothing is left.
 
-    It is readable by its owner only, unless it is opened to others before it is done.
+    It is readable by its owner only, unless it is opened to others before it is done. With a `day`, that is the time of
+    the folder and of all that is in it.
     """
     _refuse_existing(path)
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -30,6 +32,8 @@ def new_folder(path: Path) -> Iterator[Path]:
     try:
         yield aside
         for file in (*aside.rglob("*"), aside):
+            if day is not None:
+                set_times(day, file)
             _sync(file)
         aside.rename(path)
     except BaseException:
@@ -71,6 +75,13 @@ def replace_file(path: Path, text: str) -> None:
     finally:
         aside.unlink(missing_ok=True)
     _sync(path.parent)
+
+
+def set_times(day: date, *paths: Path) -> None:
+    """Set the times of files and folders to midnight UTC of a public day: the end of a run depends on the data."""
+    midnight = datetime.combine(day, time.min, UTC).timestamp()
+    for path in paths:
+        os.utime(path, (midnight, midnight))
 
 
 def _name(aside: Path, path: Path) -> None:

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import os
+from datetime import date
 from pathlib import Path
 
 from gridveil.errors import GridveilError, InputError
+from gridveil.folder import set_times
 from gridveil.privacy.ledger.book import Ledger, open_ledger
 from gridveil.release import wording
-from gridveil.release.catalogue import Catalogue, Listed, write_catalogue
+from gridveil.release.catalogue import CATALOGUE, Catalogue, Listed, write_catalogue
 from gridveil.release.files import LABEL, SUMS, load_label
 from gridveil.release.label import GridFacts, Label, WindowFacts
 from gridveil.release.sums import digest, read_sums
 from gridveil.release.verify import verify
 from gridveil.release.verify_entry import LedgerFaultError, check_ledger, recorded_files
 from gridveil.schedule import Schedule, Turn
+from gridveil.series_lock import LOCK
 from gridveil.spec import Spec
 
 
@@ -40,6 +43,7 @@ def with_unlisted(spec: Spec, schedule: Schedule, folder: Path, catalogue: Catal
             raise InputError(msg)
         catalogue = listing(catalogue, folder, turn)
         write_catalogue(folder, catalogue)
+        date_series(folder, load_label(folder / turn.name / LABEL).published)
     return catalogue
 
 
@@ -49,6 +53,11 @@ def listing(catalogue: Catalogue, folder: Path, turn: Turn) -> Catalogue:
     listed = Listed(path=turn.name, start=here.start, end=here.end, sha256=sums)
     releases = sorted((*catalogue.releases, listed), key=lambda one: one.start)
     return catalogue.model_copy(update={"releases": tuple(releases)})
+
+
+def date_series(folder: Path, published: date) -> None:
+    """Set the times of a series, but for its releases, to the day of the release that was listed last."""
+    set_times(published, folder / CATALOGUE, folder / LOCK, folder)  # the folder last: writing in it changes its time
 
 
 def _fault(spec: Spec, release: Path, turn: Turn) -> str | None:

@@ -19,7 +19,7 @@ from gridveil.learned_shape import learn_shape
 from gridveil.mechanisms.base import Progress, silent
 from gridveil.mechanisms.registry import make, train_steps
 from gridveil.next_checks import check_apart, check_calendar, check_debits, check_last_interval, check_listed
-from gridveil.next_recovery import listing, next_turn, with_unlisted
+from gridveil.next_recovery import date_series, listing, next_turn, with_unlisted
 from gridveil.operator_record import check_record
 from gridveil.privacy.ledger.book import open_ledger
 from gridveil.privacy.ledger.entry import decimal
@@ -116,6 +116,7 @@ def run_next(
             )
             raise BudgetError(msg) from error
         write_catalogue(folder, listing(catalogue, folder, turn))
+        date_series(folder, published.label.published)
     return replace(published, warnings=(*adopted, *uncounted, *published.warnings))
 
 

@@ -76,6 +76,7 @@ def run(
     record: a new file for the operator alone, with exact digests and counts of what was read.
     noise, today: for tests. Other noise marks the release as not private, and needs no ledger: none would debit it.
     """
+    today = today or datetime.now(UTC).date()  # before anything is read: how long that takes depends on the data
     spec.check_alone()
     spec.need(*HOW_TO_CHOOSE)
     plan, bound, budget, out = Plan.of(spec), spec.to_bound(), allowed_budget(spec), Path(spec.out or "")
@@ -106,7 +107,7 @@ def run(
             progress=progress,
         )
         with spending.until_released() if spending else nullcontext():
-            label, digests = _release(plan, kernel, spending, out, today or datetime.now(UTC).date(), progress)
+            label, digests = _release(plan, kernel, spending, out, today, progress)
         entry, left = label.ledger_entry.hash if label.ledger_entry else None, _forget(source)
     warnings = [
         left,

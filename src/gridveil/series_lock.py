@@ -32,9 +32,23 @@ def alone(folder: Path) -> Iterator[None]:
         if os.fstat(handle).st_mode & 0o077:
             os.fchmod(handle, 0o600)  # everybody could open that of an earlier gridveil
         _hold(handle, folder)
+        _check_owner(folder)
         yield
     finally:
         os.close(handle)
+
+
+def _check_owner(folder: Path) -> None:
+    """Refuse, before anything is read, a folder whose time could not be set after the release is written."""
+    now = folder.stat()
+    try:
+        os.utime(folder, ns=(now.st_atime_ns, now.st_mtime_ns))
+    except PermissionError as error:
+        msg = (
+            f"{folder}: its time cannot be set, and would tell when a run ended, which depends on the data; publish as "
+            "the user who owns this folder"
+        )
+        raise UsageError(msg) from error
 
 
 def _hold(handle: int, folder: Path) -> None:

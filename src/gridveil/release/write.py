@@ -30,8 +30,8 @@ def write_release(
     """Write a release to a new folder at `path`, and return the SHA-256 of its files.
 
     It is written aside and renamed when every byte is on disk. On a failure nothing is left. The same arguments
-    give the same bytes, and nothing is written that is not in them. `entry` is the text of the ledger's entry whose
-    hash the label has.
+    give the same bytes and times, and nothing is written that is not in them. `entry` is the text of the ledger's
+    entry whose hash the label has.
     """
     if label.grid != GridFacts.of(grid) or label.window != WindowFacts.of(window):
         msg = "the label describes another grid or window than those of the release"
@@ -40,7 +40,7 @@ def write_release(
     if stated != (None if entry is None else sha256(entry.encode()).hexdigest()):
         msg = "the label names another entry of a ledger than that of the release"
         raise UsageError(msg)
-    with new_folder(path) as aside:
+    with new_folder(path, label.published) as aside:
         negative = write_netcdf(
             aside / VALUES, grid=grid, window=window, estimate=estimate, label=label, progress=progress
         )

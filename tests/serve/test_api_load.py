@@ -12,6 +12,8 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
+from email.utils import formatdate
+from hashlib import sha256
 from pathlib import Path
 
 import numpy as np
@@ -281,6 +283,24 @@ def test_a_download_that_was_cut_off_goes_on(client: TestClient) -> None:
         assert (rest.status_code, rest.headers["etag"], rest.content) == (206, etag, whole.content[100:])
         other = client.get(url, headers={"range": "bytes=100-", "if-range": '"other"'})
         assert (other.status_code, other.content) == (200, whole.content)
+
+
+def test_no_time_of_a_file_is_told(client: TestClient, town: Release) -> None:
+    """Nor can it be found out by asking whether it is this one."""
+    url, changed = f"{HOME}/download/netcdf", formatdate(town.path.stat().st_mtime, usegmt=True)
+    assert "last-modified" not in client.get(url).headers
+    assert client.get(url, headers={"range": "bytes=100-", "if-range": changed}).status_code == 200
+
+
+@pytest.mark.parametrize("form", ["parquet", "xlsx", "zarr"])
+def test_a_file_that_is_made_again_is_the_same(folders: list[Path], form: str) -> None:
+    """So that tags hold when the server is started again."""
+    answers = []
+    for _ in range(2):
+        with serving(folders[0]) as client:
+            answers.append(client.get(f"{HOME}/download/{form}"))
+    assert answers[0].content == answers[1].content
+    assert answers[0].headers["etag"] == answers[1].headers["etag"] == f'"{sha256(answers[0].content).hexdigest()}"'
 
 
 def test_several_releases_add_up(folders: list[Path], tmp_path: Path) -> None:

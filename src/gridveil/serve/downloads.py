@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import shutil
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Literal, get_args
+from zipfile import ZIP_DEFLATED, ZipFile
 
 from gridveil.errors import UsageError
 from gridveil.release.export import FORMATS, export, refusal
+from gridveil.release.sums import digest
 from gridveil.serve.heavy import Heavy
 from gridveil.serve.served import Served
 
@@ -23,11 +24,12 @@ TYPES = (*(kind for _, kind in OWN.values()), *(form.media_type for form in FORM
 
 @dataclass(frozen=True)
 class File:
-    """A file to hand out, what to call it, and its type."""
+    """A file to hand out, what to call it, its type, and its digest."""
 
     path: Path
     name: str
     type: str
+    sha256: str
 
 
 class Downloads:
@@ -35,6 +37,7 @@ class Downloads:
 
     def __init__(self) -> None:
         self._folder: TemporaryDirectory[str] | None = None
+        self._made: dict[Path, str] = {}  # with their digests
         self._room = Heavy(at_once=1, waiting=3, patience=120.0)
 
     def close(self) -> None:
@@ -46,7 +49,8 @@ class Downloads:
     def get(self, served: Served, form: Format) -> File:
         """Return a file, made now if need be; one at a time, beside other questions."""
         if form in served.files:
-            return File(served.files[form], file_name(served, form), OWN[form][1])
+            path = served.files[form]
+            return File(path, file_name(served, form), OWN[form][1], served.digests[path])
         why = _refused(served, form)
         if why is not None:
             raise UsageError(why)
@@ -55,7 +59,9 @@ class Downloads:
             path = Path(self._folder.name) / file_name(served, form)
             if not path.exists():
                 _make(served, path, form)
-        return File(path, path.name, "application/zip" if form == "zarr" else FORMATS[form].media_type)
+            if path not in self._made:
+                self._made[path] = digest(path)
+        return File(path, path.name, FORMATS[form].media_type, self._made[path])
 
 
 def downloads(served: Served) -> list[dict[str, Any]]:
@@ -83,8 +89,12 @@ def _make(served: Served, path: Path, form: Format) -> None:
     with TemporaryDirectory(dir=path.parent) as aside:
         folder = Path(aside) / path.stem
         export(served.release, folder, form)
-        packed = shutil.make_archive(str(Path(aside) / "packed"), "zip", aside, folder.name)
-        Path(packed).rename(path)
+        packed = Path(aside) / "packed.zip"
+        # In order, so that the same release gives the same bytes.
+        with ZipFile(packed, "w", ZIP_DEFLATED, strict_timestamps=False) as archive:
+            for file in sorted(folder.rglob("*")):
+                archive.write(file, file.relative_to(aside))
+        packed.rename(path)
 
 
 def _refused(served: Served, form: str) -> str | None:

@@ -84,6 +84,7 @@ def _telling(scope: Scope, send: Send, *, head: bool) -> Send:
             headers = MutableHeaders(scope=message)
             for name, value in HEADERS.items():
                 headers.setdefault(name, value)
+            del headers["Last-Modified"]  # no times of files leave the server
             etag = scope.get("state", {}).get("etag")
             if etag is not None and message["status"] in {200, 206, 304}:
                 headers["ETag"] = etag

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from functools import cached_property
 from os import stat_result
 from pathlib import Path
@@ -12,8 +13,9 @@ from pathlib import Path
 import gridveil
 from gridveil.errors import InputError
 from gridveil.release.comparisons import summary
-from gridveil.release.files import LABEL, dump_label
+from gridveil.release.files import LABEL, SUMS, dump_label
 from gridveil.release.open import Release, open_runs
+from gridveil.release.sums import digest, read_sums
 
 Stamp = tuple[int, int, int]
 
@@ -28,12 +30,14 @@ class Served:
         self.files = {} if release.is_series else {"netcdf": release.path, "label": release.path.with_name(LABEL)}
         self.sizes = {form: path.stat().st_size for form, path in self.files.items()}
         self._stamps = self._now()
+        self.digests = {path: _digest(path) for path in release.files}
         self._whole = {0: 0.0}  # kWh up to some steps
 
     @cached_property
     def fingerprint(self) -> str:
         """Short for the release, its files, what is said of it, and the version of gridveil that reads it."""
-        facts = (gridveil.__version__, self.id, self._stamps, dump_label(self.release.label), self.together)
+        digests = list(self.digests.values())  # and no times, which may tell when a run ended
+        facts = (gridveil.__version__, self.id, digests, dump_label(self.release.label), self.together)
         return hashlib.sha256(repr(facts).encode()).hexdigest()
 
     @property
@@ -63,22 +67,24 @@ class Served:
         return tag(self.fingerprint, *asked)
 
     def _now(self) -> list[Stamp]:
-        return [stamp(path.stat()) for path in self.release.files]
+        return [_stamp(path.stat()) for path in self.release.files]
 
 
-def stamp(stat: stat_result) -> Stamp:
+def _digest(path: Path) -> str:
+    """Return the SHA-256 of a release's file, as its `SHA256SUMS` has it; if that does not list it, compute it."""
+    with suppress(OSError, ValueError, KeyError):
+        return read_sums(path.with_name(SUMS))[path.name]
+    return digest(path)
+
+
+def _stamp(stat: stat_result) -> Stamp:
     """Return what changes when a file is replaced or written to."""
     return stat.st_ino, stat.st_mtime_ns, stat.st_size
 
 
 def tag(*known_by: str) -> str:
     """Return a tag for an answer known by some texts. Weak: the same answer may be sent compressed."""
-    return f"W/{strong_tag(*known_by)}"
-
-
-def strong_tag(*known_by: object) -> str:
-    """Return a tag for bytes that are always sent as they are."""
-    return f'"{hashlib.sha256(repr(known_by).encode()).hexdigest()[:32]}"'
+    return f'W/"{hashlib.sha256(repr(known_by).encode()).hexdigest()[:32]}"'
 
 
 def together(releases: Mapping[str, Release]) -> str | None:

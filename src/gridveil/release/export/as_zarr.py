@@ -36,7 +36,7 @@ def write(release: Release, path: Path, progress: Progress) -> list[Path]:
     grid = release.grid
     shape = (release.window.steps, grid.ny, grid.nx)
     chunks = chunks_of(shape)
-    with new_folder(path) as aside:
+    with new_folder(path, release.label.published) as aside:
         group = zarr.create_group(aside, zarr_format=3, overwrite=True, attributes=_attributes(release))
         file = _LikeNetcdf(group)
         cf.write_axes(file, grid, release.window)

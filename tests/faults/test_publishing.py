@@ -1,7 +1,7 @@
 """Faults between the source and the release: something that is published comes from the data, past the noise.
 
 Nothing here is left to chance: the same noisy answers are played to a town and to its neighbours, and all that is
-published must be the same, byte for byte.
+published must be the same: bytes, modes and times.
 """
 
 import inspect
@@ -12,9 +12,10 @@ from typing import Any
 import pytest
 from tests.faults.planting import check_objects, mistake
 from tests.leak import test_leak as leak
+from tests.leak import test_series as series_leak
 from tests.leak import town
 
-from gridveil import publication, statement
+from gridveil import folder, next_recovery, next_release, publication, statement
 from gridveil.mechanisms.stpt import mechanism as stpt
 from gridveil.mechanisms.stpt import series
 from gridveil.privacy.kernel import Kernel
@@ -42,9 +43,24 @@ def guard(tables: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: p
     return of
 
 
-def test_the_guard_is_silent_on_the_code_as_it_is(guard: Any) -> None:
+@pytest.fixture
+def series_guard(guard: Any, tables: Path, tmp_path_factory: pytest.TempPathFactory) -> Guard:
+    """The guard of a series, with the same neighbours."""
+    del guard  # it chose them
+
+    def check() -> None:
+        with pytest.MonkeyPatch.context() as patched:
+            series_leak.test_neighbours_with_the_same_noisy_answers_publish_the_same_series(
+                tables, tmp_path_factory.mktemp("published"), patched
+            )
+
+    return check
+
+
+def test_the_guard_is_silent_on_the_code_as_it_is(guard: Any, series_guard: Guard) -> None:
     guard("identity")()
     guard("stpt")()
+    series_guard()
 
 
 def test_a_mean_by_the_true_number_of_households(guard: Any) -> None:
@@ -71,6 +87,27 @@ def test_a_bound_taken_from_the_data(guard: Any) -> None:
 
 def test_a_field_of_the_label_from_the_data(guard: Any) -> None:
     check_objects(guard("identity"), mistake(statement, "make_label", "title=spec.title", TITLE, also=(publication,)))
+
+
+def test_a_time_of_a_file_from_the_data(guard: Any) -> None:
+    """The exact number of rows as a time; and the end of the run, where folders are forgotten."""
+    done, rows = "entry, left =", "(report.readings, report.readings)"
+    times, not_folders = "for path in paths:", "for path in (path for path in paths if not path.is_dir()):"
+    check_objects(
+        guard("identity"),
+        mistake(publication, "run", done, f"os.utime(out / 'label.yaml', {rows}); {done}", also=(leak,)),
+        mistake(folder, "set_times", times, not_folders),
+    )
+
+
+def test_a_catalogue_from_the_data(series_guard: Guard) -> None:
+    """One blank if the number of households is odd; and the end of the run, where the series' own time is forgotten."""
+    title = 'catalogue.model_copy(update={"title": catalogue.title + " " * (published.report.households % 2)})'
+    check_objects(
+        series_guard,
+        mistake(next_release, "run_next", "listing(catalogue, folder", f"listing({title}, folder", also=(series_leak,)),
+        mistake(next_recovery, "date_series", "folder / LOCK, folder)", "folder / LOCK)", also=(next_release,)),
+    )
 
 
 def fed_raw(patched: pytest.MonkeyPatch) -> None:

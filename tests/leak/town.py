@@ -6,7 +6,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from itertools import product
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -86,6 +86,7 @@ CHANGES: dict[str, Change] = {
     "not a number": _readings({"kwh": float("nan")}),
     "at no time": _readings({"timestamp": None}),
     "twice": lambda homes, rows: (homes, [r for r in rows for _ in range(1 + (r["household"] == "household-3"))]),
+    "one negative reading": lambda homes, rows: (homes, [*rows[:-1], {**rows[-1], "kwh": -1.0}]),
     "in two places": lambda homes, rows: ([*homes, {"household": "household-3", "x": 0.5, "y": 0.5}], rows),
     "new": _new("NEW", 99.0),
     "named like markup": _new("[/x]", -1.0),
@@ -102,6 +103,19 @@ def write(folder: Path, homes: Rows, rows: Rows) -> None:
     pq.write_table(pa.Table.from_pylist(rows, series), folder / "readings.parquet")
 
 
-def content(folder: Path) -> dict[str, bytes]:
-    """Every name and byte below a folder."""
-    return {str(file.relative_to(folder)): file.read_bytes() for file in sorted(folder.rglob("*")) if file.is_file()}
+class Seen(NamedTuple):
+    """What a recipient sees of a file or folder."""
+
+    content: bytes
+    mode: int
+    mtime_ns: int
+
+
+def content(folder: Path) -> dict[str, Seen]:
+    """Everything that a copy of a folder tells: names, bytes, modes and times, of folders too."""
+    return {str(path.relative_to(folder)): _seen(path) for path in (folder, *sorted(folder.rglob("*")))}
+
+
+def _seen(path: Path) -> Seen:
+    status = path.stat()
+    return Seen(path.read_bytes() if path.is_file() else b"", status.st_mode, status.st_mtime_ns)

@@ -90,12 +90,13 @@ def debited(facts: LedgerFacts, epsilon: Fraction) -> list[str]:
     """Return what was debited, and what there is left, for whoever runs a command. All of it is public."""
     spent, cap = Fraction(facts.spent), Fraction(facts.cap)
     what = f"Debited epsilon {decimal(epsilon)} to population '{facts.population}' (entry {facts.hash[:12]})."
+    so_far = f"All releases so far have epsilon {decimal(spent)} together. {summary(float(spent))}"
     if facts.spent_in_window is None:
         left = f"It has spent {decimal(spent)} of {decimal(cap)}, and has {decimal(cap - spent)} left."
-        return [what, left, f"All releases so far: {summary(float(spent))}"]
+        return [what, left, so_far]
     here = Fraction(facts.spent_in_window)
     left = (
         f"Each {facts.window} has its own cap of {decimal(cap)}. The {facts.window} read here with the least left has "
         f"spent {decimal(here)}, and has {decimal(cap - here)} left."
     )
-    return [what, left, f"All releases so far, epsilon {decimal(spent)} together: {summary(float(spent))}"]
+    return [what, left, so_far]

@@ -17,7 +17,7 @@ from rich.text import Text
 from gridveil.privacy.ledger.entry import Entry, decimal
 from gridveil.privacy.ledger.population import Population, Read
 from gridveil.privacy.ledger.tally import Tally
-from gridveil.release.comparisons import OF_A_HOUSEHOLD, OF_A_WINDOW, compare, sentences
+from gridveil.release.comparisons import OF_A_HOUSEHOLD, OF_A_WINDOW, Statement, compare
 from gridveil.release.wording import high_epsilon
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def promised(population: Population) -> list[str]:
     )
     return [
         limited,
-        *sentences(compare(float(population.cap), questions), "all releases together, at the cap", window),
+        *Statement(compare(float(population.cap), questions), "all releases together, at the cap", window).sentences(),
         *([] if window is None else [unlimited]),
         *high_epsilon(float(population.cap)),
     ]
@@ -120,18 +120,21 @@ def tell(account: Account, console: Console) -> None:
 def _standing(account: Account) -> list[str]:
     """Return unit, cap, what was spent and what is left."""
     population, standing = account.population, account.standing
-    so_far = sentences(compare(float(standing.spent)), "all releases so far") if account.debits else []
+    so_far = Statement(compare(float(standing.spent)), "all releases so far").sentences() if account.debits else []
     if population.window is None:
         return [
             "Unit: household (all releases about a household add up).",
             f"Cap {amount(standing.cap)}, spent {amount(standing.spent)}, left {amount(standing.remaining)}.",
             *so_far,
         ]
+    at_the_cap = Statement(
+        compare(float(standing.cap), OF_A_WINDOW), "all releases together, at the cap", population.window
+    )
     least = f" The {population.window} with the least left has {amount(standing.remaining)}."
     return [
         f"Unit: household-window (the readings of a household in one {population.window}, {population.timezone} time).",
         f"Cap {amount(standing.cap)} for each {population.window}.{least if account.debits else ''}",
-        *sentences(compare(float(standing.cap), OF_A_WINDOW), "all releases together, at the cap", population.window),
+        *at_the_cap.sentences(),
         *([f"All releases together: epsilon {amount(standing.spent)}."] if account.debits else []),
         *so_far,
     ]

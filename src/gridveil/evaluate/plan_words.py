@@ -9,8 +9,7 @@ from rich.table import Column, Table
 
 from gridveil.evaluate.plan_questions import places, span
 from gridveil.evaluate.planning import USEFUL, Outlook
-from gridveil.release.comparisons import compare
-from gridveil.release.comparisons import sentences as attacks
+from gridveil.release.comparisons import Statement, compare
 from gridveil.release.wording import high_epsilon
 
 INVENTED = (
@@ -84,10 +83,12 @@ def sentences(outlook: Outlook) -> list[str]:
 
 def privacy(epsilon: float, cadence: str | None = None) -> list[str]:
     """Return what an attacker can learn from one release, and from a year of a series."""
+    stated = [Statement(compare(epsilon), "one release")]
     releases = RELEASES_A_YEAR.get(cadence or "")
-    sum_of_year = float((releases or 1) * Fraction(str(epsilon)))
-    year = attacks(compare(sum_of_year), f"a year of {releases} releases") if releases else []
-    return [*attacks(compare(epsilon), "one release"), *year, *high_epsilon(epsilon)]
+    if releases is not None:
+        total = float(releases * Fraction(str(epsilon)))
+        stated.append(Statement(compare(total), f"a year of {releases} releases"))
+    return [*(sentence for statement in stated for sentence in statement.sentences()), *high_epsilon(epsilon)]
 
 
 def _summary(outlook: Outlook) -> str:

@@ -18,7 +18,8 @@ from gridveil.estimate import Floats
 from gridveil.evaluate.comparison import Comparison, Curve, Place, Score, in_words
 from gridveil.evaluate.hero import draw_hero
 from gridveil.evaluate.workloads import QUERIES
-from gridveil.release import comparisons, wording
+from gridveil.release import wording
+from gridveil.release.comparisons import Statement
 from gridveil.release.label import BoundFacts, Label
 from gridveil.release.open import Release
 
@@ -138,7 +139,7 @@ def _promise(epsilon: float, labels: list[Label]) -> str:
         f"ε = {epsilon:g} for a release. {wording.promise(epsilon)}",
         *([f"All {count} releases of one town together would be ε = {count * epsilon:g}."] if count > 1 else []),
         f"Protected is {privacy.unit}.",
-        *comparisons.sentences(privacy.comparisons, "one of these releases"),
+        *Statement(privacy.comparisons, "one of these releases").sentences(),
         *wording.high_epsilon(epsilon),
         *dict.fromkeys(sentence for label in labels for sentence in _bounds(label)),
     ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from pydantic import PositiveFloat
 
@@ -39,6 +40,34 @@ class ComparisonFacts(FactsModel):
     attacker_true_positive_rate: float
 
 
+class Statement(NamedTuple):
+    """What an attacker can learn from some releases. `window`: the kind of ledger window that it is about, if any."""
+
+    comparisons: Sequence[ComparisonFacts]
+    releases: str
+    window: str | None = None
+
+    def sentences(self) -> list[str]:
+        """Return a sentence that introduces the comparisons, one for each of them, and a warning if one is weak.
+
+        >>> Statement(compare(1, ("membership",)), "this release").sentences()[1:]
+        ['In the data, or not: at most 2.72 % (epsilon 1).']
+        """
+        lead = (
+            f"What an attacker who knows everything else can tell about a household from {self.releases}. True-"
+            f"positive rate at {percent(FALSE_POSITIVES)} % false positives:"
+        )
+        rates = [
+            f"{self.worlds(one)}: at most {percent(one.attacker_true_positive_rate)} % (epsilon {exact(one.epsilon)})."
+            for one in self.comparisons
+        ]
+        return [lead, *rates, *([WEAK] if max(one.epsilon for one in self.comparisons) >= PLAIN_WORDS_FROM else [])]
+
+    def worlds(self, one: ComparisonFacts) -> str:
+        """Return the two worlds that are compared."""
+        return WORLDS[one.question].format(window=self.window)
+
+
 def compare(epsilon: float, questions: Sequence[Question] = OF_A_HOUSEHOLD) -> list[ComparisonFacts]:
     """Return what follows for each question from the epsilon of adding or removing one household.
 
@@ -62,26 +91,6 @@ def agree(stated: Sequence[ComparisonFacts], right: Sequence[ComparisonFacts]) -
     )
 
 
-def sentences(comparisons: Sequence[ComparisonFacts], what: str, window: str | None = None) -> list[str]:
-    """Return a sentence that introduces the comparisons, one for each of them, and a warning if one is weak.
-
-    what: which releases are attacked. window: the kind of ledger window, if the comparisons are about one.
-
-    >>> sentences(compare(1, ("membership",)), "this release")[1:]
-    ['In the data, or not: at most 2.72 % (epsilon 1).']
-    """
-    lead = (
-        f"What an attacker who knows everything else can tell about a household from {what}. True-positive rate at "
-        f"{percent(FALSE_POSITIVES)} % false positives:"
-    )
-    rates = [
-        f"{worlds(one.question, window)}: at most {percent(one.attacker_true_positive_rate)} % "
-        f"(epsilon {exact(one.epsilon)})."
-        for one in comparisons
-    ]
-    return [lead, *rates, *([WEAK] if max(one.epsilon for one in comparisons) >= PLAIN_WORDS_FROM else [])]
-
-
 def summary(epsilon: float) -> str:
     """Return the same about a household in one sentence, for where there is no room for a list.
 
@@ -96,8 +105,3 @@ def summary(epsilon: float) -> str:
         f"true-positive rate of at most {percent(rates['membership'])} %, and which of two behaviours or two places is "
         f"its own with at most {percent(substituted)} %."
     )
-
-
-def worlds(question: Question, window: str | None = None) -> str:
-    """Return the two worlds that a question compares."""
-    return WORLDS[question].format(window=window)

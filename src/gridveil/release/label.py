@@ -10,8 +10,8 @@ from pydantic import Field, NonNegativeFloat, PositiveFloat, PositiveInt
 
 from gridveil.cube import Grid, Window
 from gridveil.privacy.budget import FALSE_POSITIVES
-from gridveil.release import comparisons, ledger_facts, wording
-from gridveil.release.comparisons import ComparisonFacts, compare
+from gridveil.release import ledger_facts, wording
+from gridveil.release.comparisons import ComparisonFacts, Statement, compare
 from gridveil.release.facts import Facts, FactsModel, Text
 from gridveil.release.ledger_facts import LedgerFacts
 
@@ -170,7 +170,7 @@ class Label(FactsModel):
         """Return the releases that a series is made of: see `SeriesLabel`."""
         return []
 
-    def attacks_by_ledger(self) -> list[str]:
+    def attacks_by_ledger(self) -> list[Statement]:
         """Return what an attacker can learn from all releases of the ledger's population, and about one window."""
         entry = self.ledger_entry
         return [] if entry is None else ledger_facts.attacks(entry, self.privacy.epsilon)
@@ -228,17 +228,19 @@ def _privacy(label: Label) -> list[str]:
         f"Definition: {privacy.definition}, epsilon {wording.exact(privacy.epsilon)}.",
         f"Accounted for: {privacy.epsilon_accounted:g}, by the cell whose households lost most.",
         f"Protected: {privacy.unit}. Neighbours: {privacy.neighbours}.",
-        *attacks(label),
+        *attacks_in_words(label),
         *warnings(label),
     ]
 
 
-def attacks(label: Label) -> list[str]:
+def attacks(label: Label) -> list[Statement]:
     """Return what an attacker can learn about a household: from what is shown, and from all that a ledger knows."""
-    return [
-        *comparisons.sentences(label.privacy.comparisons, wording.these(label.releases)),
-        *label.attacks_by_ledger(),
-    ]
+    return [Statement(label.privacy.comparisons, wording.these(label.releases)), *label.attacks_by_ledger()]
+
+
+def attacks_in_words(label: Label) -> list[str]:
+    """Return the same as sentences."""
+    return [sentence for statement in attacks(label) for sentence in statement.sentences()]
 
 
 def warnings(label: Label) -> list[str]:

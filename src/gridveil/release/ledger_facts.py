@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, Field
 
 from gridveil.privacy.ledger.entry import decimal, is_amount, is_hash
-from gridveil.release.comparisons import OF_A_WINDOW, ComparisonFacts, agree, compare, sentences
+from gridveil.release.comparisons import OF_A_WINDOW, ComparisonFacts, Statement, agree, compare
 from gridveil.release.facts import FactsModel, Text
 
 DECIMAL = re.compile(r"(0|[1-9][0-9]{0,99})\.[0-9]{0,399}[1-9]")
@@ -75,7 +75,7 @@ def _comparisons(known: dict[str, Any]) -> list[ComparisonFacts]:
     return [*of_a_window, *compare(float(Fraction(known["spent"])))]
 
 
-def attacks(facts: LedgerFacts, shown: float, when: str = "so far") -> list[str]:
+def attacks(facts: LedgerFacts, shown: float, when: str = "so far") -> list[Statement]:
     """Return what an attacker can learn about one window at its cap, and from all releases that the ledger knows.
 
     shown: the epsilon of the releases that are described anyway; nothing is repeated if there are no others.
@@ -84,8 +84,8 @@ def attacks(facts: LedgerFacts, shown: float, when: str = "so far") -> list[str]
     about_all = [one for one in facts.comparisons if one.question not in OF_A_WINDOW]
     at_the_cap = f"all releases together, at the cap of {decimal(Fraction(facts.cap))} for one {facts.window}"
     return [
-        *(sentences(about_window, at_the_cap, facts.window) if about_window else []),
-        *(sentences(about_all, f"all releases in the ledger {when}") if Fraction(facts.spent) > shown else []),
+        *([Statement(about_window, at_the_cap, facts.window)] if about_window else []),
+        *([Statement(about_all, f"all releases in the ledger {when}")] if Fraction(facts.spent) > shown else []),
     ]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 from gridveil.release import wording
-from gridveil.release.label import Label, attacks, bounds_in_words, warnings
+from gridveil.release.label import Label, attacks_in_words, bounds_in_words, warnings
 
 _TEXT = """\
 # {heading}
@@ -77,7 +77,7 @@ def readme(label: Label, *, about_the_truth: bool = False, negative: bool = True
         published=label.published,
         promise="\n".join(promise if label.private else [wording.NOT_PRIVATE_WHY]),
         ledger="Ledger: " + label.ledger,
-        attacks="".join(f"- {sentence}\n" for sentence in attacks(label)) if label.private else "",
+        attacks="".join(f"- {sentence}\n" for sentence in attacks_in_words(label)) if label.private else "",
         entry="" if label.ledger_entry is None else "- `ledger-entry.json`: how the publisher's ledger debited it\n",
         quadrature=wording.QUADRATURE,
         negative=f"- {wording.NEGATIVE}\n" if negative else "",

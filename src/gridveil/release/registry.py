@@ -6,7 +6,7 @@ import re
 from typing import Any, Literal
 
 from gridveil.errors import UsageError
-from gridveil.release.label import Label, attacks
+from gridveil.release.label import Label, attacks_in_words
 
 CuratorType = Literal["Government", "Industry", "Nonprofit"]
 
@@ -34,7 +34,8 @@ def to_registry(label: Label, *, curator_type: CuratorType = "Industry") -> dict
                 "privacy_unit_details": f"Neighbouring data sets: {label.privacy.neighbours}.",
                 "privacy_parameters": {"epsilon": label.privacy.epsilon},
                 "privacy_parameters_details": (
-                    f"Accounted for, worst-off cell: {label.privacy.epsilon_accounted:g}.{_list(attacks(label))}"
+                    f"Accounted for, worst-off cell: {label.privacy.epsilon_accounted:g}."
+                    f"{_list(attacks_in_words(label))}"
                 ),
             },
             "deployment_model": {

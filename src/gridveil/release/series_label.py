@@ -12,7 +12,8 @@ from pydantic import Field, PositiveFloat, PositiveInt
 from gridveil.cube import Window
 from gridveil.errors import InputError
 from gridveil.privacy.ledger.entry import decimal
-from gridveil.release import comparisons, ledger_facts, wording
+from gridveil.release import ledger_facts, wording
+from gridveil.release.comparisons import Statement, summary
 from gridveil.release.facts import FactsModel, Text
 from gridveil.release.label import Label, MechanismFacts, Privacy, Section, WindowFacts
 from gridveil.release.ledger_facts import LedgerFacts
@@ -67,7 +68,7 @@ class SeriesLabel(Label):
         factor = f"by the factor {self.correction:.4g} at most"
         return [OWN_BOUNDS, f"Values are corrected upwards, {factor}, for what the bounds cut. {wording.CAPPED}"]
 
-    def attacks_by_ledger(self) -> list[str]:
+    def attacks_by_ledger(self) -> list[Statement]:
         """Return what an attacker can learn from all releases of the ledger's population, and about one window."""
         entry = self.latest_entry
         return [] if entry is None else ledger_facts.attacks(entry, self.privacy.epsilon, WITH_THE_LAST)
@@ -164,7 +165,7 @@ def all_together(labels: Sequence[Label]) -> str:
     epsilon = float(total_epsilon(labels))
     return (
         f"All {len(labels)} releases of this series, also those beyond its gaps, have epsilon {wording.exact(epsilon)} "
-        f"together. {comparisons.summary(epsilon)}"
+        f"together. {summary(epsilon)}"
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gridveil.release import wording
-from gridveil.release.label import Label, attacks, bounds_in_words, warnings
+from gridveil.release.label import Label, attacks_in_words, bounds_in_words, warnings
 from gridveil.report.words import listed
 
 METHOD = (
@@ -44,6 +44,6 @@ def _strength(label: Label) -> list[str]:
     return [
         f"Epsilon is {wording.exact(epsilon)}. {EPSILON}",
         wording.promise(epsilon, label.releases),
-        *attacks(label),
+        *attacks_in_words(label),
         *warnings(label),
     ]

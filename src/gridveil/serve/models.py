@@ -192,9 +192,16 @@ class ComparisonModel(BaseModel):
     """Two worlds that differ in one household, and how well an attacker can tell them apart."""
 
     question: str
-    worlds: str = Field(description="The two worlds, as a question")
+    worlds: str
     epsilon: float = Field(description="Bounds the log-ratio of an outcome's probabilities in the two worlds")
     attacker_true_positive_rate: float = Field(description="At 1 % false positives")
+
+
+class AttackModel(BaseModel):
+    """What an attacker who knows everything else can learn from some releases."""
+
+    releases: str
+    comparisons: list[ComparisonModel]
 
 
 class PrivacyModel(BaseModel):
@@ -205,10 +212,10 @@ class PrivacyModel(BaseModel):
     unit: str
     neighbours: str
     promise: str
-    comparisons: list[ComparisonModel] = Field(
-        description="What an attacker can learn about one household; empty where nothing is promised"
+    attacks: list[AttackModel] = Field(
+        description="What an attacker can learn about one household: from what is served, and from all releases that "
+        "the publisher's ledger knows; empty where nothing is promised"
     )
-    attacks_by_ledger: list[str] = Field(description="The same for all releases that the publisher's ledger knows")
     warnings: list[str]
     not_covered: list[str]
 

@@ -8,7 +8,8 @@ const LEAD =
   'Random noise was added before these numbers were published. It limits what anyone can learn from them about any ' +
   'one household; how far is said below. The stronger the limit, the wider the error bars.';
 const ATTACKER =
-  'How often someone who knows everything else tells two worlds apart at 1 % false positives (guessing: 1 %), from';
+  'How often someone who knows everything else can tell two worlds apart that differ in one household: true-positive ' +
+  'rate at 1 % false positives. Guessing reaches 1 %.';
 const EPSILON = 'Epsilon says how strongly every household is protected: the smaller, the stronger';
 
 const say = (text, kind) => make('p', {class: kind}, joined(text));
@@ -52,15 +53,15 @@ const percent = (rate) => {
   return `${short === 100 ? Number((100 * rate).toPrecision(6)) : short} %`;
 };
 
-/** Pairs of worlds that differ in one household, and how well they can be told apart. */
-function comparisons(rows) {
-  const head = ['Worlds that differ in one household', 'epsilon', 'true positives'];
+/** Pairs of worlds that differ in one household, and how well they can be told apart from some releases. */
+function comparisons({releases, comparisons: rows}) {
   return make('table', {class: 'comparisons'},
-    make('thead', {}, make('tr', {}, ...head.map((name) => make('th', {scope: 'col'}, name)))),
+    make('thead', {}, make('tr', {},
+      ...[`From ${releases}`, 'epsilon', 'at most'].map((name) => make('th', {scope: 'col'}, joined(name))))),
     make('tbody', {}, ...rows.map((row) => make('tr', {},
       make('th', {scope: 'row'}, joined(row.worlds)),
       make('td', {}, `${Number(row.epsilon.toPrecision(6))}`),
-      make('td', {}, `at most ${percent(row.attacker_true_positive_rate)}`)))));
+      make('td', {}, percent(row.attacker_true_positive_rate))))));
 }
 
 /** What is promised; of a release that is not private there is nothing to explain. */
@@ -72,8 +73,7 @@ function promised({privacy, private: isPrivate, label}) {
     ...part('What is protected', say(`${capital(privacy.unit)}.`)),
     ...part('How strongly',
       ruler(privacy.epsilon, these), say(privacy.promise)),
-    ...part('What an attacker can learn', say(`${ATTACKER} ${these}.`), comparisons(privacy.comparisons),
-      ...privacy.attacks_by_ledger.map((line) => say(line))),
+    ...part('What an attacker can learn', say(ATTACKER), ...privacy.attacks.map(comparisons)),
     ...part('What that does not mean',
       say('These are outside the promise, or outside the error bars:'), list(privacy.not_covered)),
   ];

@@ -148,9 +148,9 @@ def test_a_window_of_the_calendar_has_its_own_budget_and_the_label_prints_the_su
     assert facts is not None
     assert (facts.spent, facts.spent_in_window, facts.cap) == ("6", "3", "3")
     told = second.label.ledger
-    assert "Cap: epsilon 3 for the readings of a household in one day; spent so far on a day that" in told
-    assert told.endswith("does not limit the sum of all releases: epsilon 6 so far.")
-    assert {one.question: one.epsilon for one in facts.comparisons} == {
+    assert "Cap: epsilon 3 for the readings of a household in one day; spent up to this release on a day" in told
+    assert told.endswith("does not limit the sum of all releases: epsilon 6 up to this one.")
+    assert {one.question: one.loss for one in facts.attack_rates} == {
         "window_membership": 3,
         "window_behaviour": 6,
         "membership": 6,
@@ -163,9 +163,9 @@ def test_a_window_of_the_calendar_has_its_own_budget_and_the_label_prints_the_su
     assert first.label.privacy.epsilon == 3
     one, both = ("\n".join(describe(done.label)[1].lines) for done in (first, second))
     assert "from this release" in both
-    assert "from all releases in the ledger so far" in both
-    assert "from all releases in the ledger so far" not in one
-    assert "at the cap of 3 for one day" in one
+    assert "from all releases in the ledger up to this release" in both
+    assert "from all releases in the ledger up to this release" not in one
+    assert "read one day, at its cap of 3" in one
     assert {check.verdict for check in verify(Path("second"), open_ledger("ledger.db"))} == {"ok"}
     with pytest.raises(BudgetError, match="ledger window 2013-02-04"):
         published()

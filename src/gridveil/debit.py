@@ -11,7 +11,7 @@ from gridveil.errors import UsageError
 from gridveil.privacy.ledger.book import Debit, open_ledger
 from gridveil.privacy.ledger.entry import decimal
 from gridveil.privacy.ledger.population import Population, Read
-from gridveil.release.comparisons import summary
+from gridveil.release.attack_rates import summary
 from gridveil.release.debit_facts import DebitFacts
 from gridveil.release.ledger_facts import LedgerFacts
 

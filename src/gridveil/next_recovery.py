@@ -41,23 +41,24 @@ def with_unlisted(spec: Spec, schedule: Schedule, folder: Path, catalogue: Catal
                 "debited, anew"
             )
             raise InputError(msg)
-        catalogue = listing(catalogue, folder, turn)
-        write_catalogue(folder, catalogue)
-        date_series(folder, load_label(folder / turn.name / LABEL).published)
+        published = load_label(folder / turn.name / LABEL).published
+        catalogue = list_release(catalogue, folder, turn, published)
     return catalogue
 
 
-def listing(catalogue: Catalogue, folder: Path, turn: Turn) -> Catalogue:
-    """Return the catalogue with one more release."""
+def list_release(catalogue: Catalogue, folder: Path, turn: Turn, published: date) -> Catalogue:
+    """Write the catalogue with one more release, published on this day, and return it.
+
+    Times of files must not depend on how long a run took: those of the series, but for its releases, are set to this
+    day. The folder comes last, because writing in it changes its time.
+    """
     here, sums = turn.window, digest(folder / turn.name / SUMS)
     listed = Listed(path=turn.name, start=here.start, end=here.end, sha256=sums)
     releases = sorted((*catalogue.releases, listed), key=lambda one: one.start)
-    return catalogue.model_copy(update={"releases": tuple(releases)})
-
-
-def date_series(folder: Path, published: date) -> None:
-    """Set the times of a series, but for its releases, to the day of the release that was listed last."""
-    set_times(published, folder / CATALOGUE, folder / LOCK, folder)  # the folder last: writing in it changes its time
+    longer = catalogue.model_copy(update={"releases": tuple(releases)})
+    write_catalogue(folder, longer)
+    set_times(published, folder / CATALOGUE, folder / LOCK, folder)
+    return longer
 
 
 def _fault(spec: Spec, release: Path, turn: Turn) -> str | None:

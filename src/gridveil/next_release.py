@@ -19,14 +19,14 @@ from gridveil.learned_shape import learn_shape
 from gridveil.mechanisms.base import Progress, silent
 from gridveil.mechanisms.registry import make, train_steps
 from gridveil.next_checks import check_apart, check_calendar, check_debits, check_last_interval, check_listed
-from gridveil.next_recovery import date_series, listing, next_turn, with_unlisted
+from gridveil.next_recovery import list_release, next_turn, with_unlisted
 from gridveil.operator_record import check_record
 from gridveil.privacy.ledger.book import open_ledger
 from gridveil.privacy.ledger.entry import decimal
 from gridveil.privacy.ledger.population import Read
 from gridveil.privacy.noise import Noise
 from gridveil.publication import Published, check_out, check_scratch, run
-from gridveil.release.catalogue import Catalogue, is_series, read_catalogue, write_catalogue
+from gridveil.release.catalogue import Catalogue, is_series, read_catalogue
 from gridveil.release.label import GridFacts
 from gridveil.release.series import read_part
 from gridveil.schedule import Schedule, Turn
@@ -115,8 +115,7 @@ def run_next(
                 "which readers are told of"
             )
             raise BudgetError(msg) from error
-        write_catalogue(folder, listing(catalogue, folder, turn))
-        date_series(folder, published.label.published)
+        list_release(catalogue, folder, turn, published.label.published)
     return replace(published, warnings=(*adopted, *uncounted, *published.warnings))
 
 

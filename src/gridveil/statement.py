@@ -55,7 +55,7 @@ def make_label(plan: Plan, kernel: Kernel, estimate: Estimate, today: date, debi
         ledger=in_words(debit) if debit else wording.NO_LEDGER,
         ledger_entry=debit,
         not_covered=wording.not_covered(
-            corrected=correction is not None, about_the_truth=about_the_truth, ledger=debit is not None
+            corrected=correction is not None, about_the_truth=about_the_truth, unit=debit.unit if debit else None
         ),
     )
 

@@ -17,7 +17,7 @@ def plan(folder: Path, line: str) -> subprocess.CompletedProcess[str]:
 
 def rates(told: str) -> list[tuple[str, str]]:
     """Return the attacker's rates in percent that a text states, and the epsilons behind them."""
-    return re.findall(r"at most ([0-9.]+) % \(epsilon ([0-9.]+)\)", told)
+    return re.findall(r"at most ([0-9.]+) % \(loss ([0-9.]+)\)", told)
 
 
 def test_of_a_series_it_states_what_a_year_loses() -> None:

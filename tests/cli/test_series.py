@@ -90,7 +90,7 @@ def test_what_a_ledger_knew_before_a_gap_is_not_told_as_what_it_knows_now(
         for spent in (3, 9):
             assert f"does not limit the sum of all releases: epsilon {spent} up to the last of these" in told
     assert "from all releases in the ledger up to the last of these" in told
-    assert "In the data, or not: at most 99.9878 % (epsilon 9)" in told
+    assert "In the data, or not: at most 99.9878 % (loss 9)" in told
 
 
 def test_queries_add_up_over_releases(series: Path) -> None:

@@ -54,11 +54,11 @@ def test_what_would_harm_a_reader_is_refused(tmp_path: Path, name: str, place: s
 
 
 LIES: dict[str, Callable[[dict[str, Any]], object]] = {
-    "rate": lambda facts: facts["privacy"]["comparisons"][1].update(attacker_true_positive_rate=0.01),
-    "one step instead of two": lambda facts: facts["privacy"]["comparisons"][2].update(
-        facts["privacy"]["comparisons"][0] | {"question": "place"}
+    "rate": lambda facts: facts["privacy"]["attack_rates"][1].update(true_positive_rate=0.01),
+    "one step instead of two": lambda facts: facts["privacy"]["attack_rates"][2].update(
+        facts["privacy"]["attack_rates"][0] | {"question": "place"}
     ),
-    "no comparison": lambda facts: facts["privacy"]["comparisons"].pop(),
+    "no place": lambda facts: facts["privacy"]["attack_rates"].pop(),
     "false alarms": lambda facts: facts["privacy"].update(attacker_false_positive_rate=0.5),
     "epsilon": lambda facts: facts["privacy"].update(epsilon=30.0),
     "accounted": lambda facts: facts["privacy"].update(epsilon_accounted=1.001),

@@ -286,7 +286,7 @@ def test_the_label_tells_what_a_ledger_knew(unit: str) -> None:
     assert "epsilon 4" in label.ledger
     assert ("in one week" in label.ledger) == (unit == "household-window")
     assert label.latest_entry is not None
-    assert {one.question: one.epsilon for one in label.latest_entry.comparisons} == {
+    assert {one.question: one.loss for one in label.latest_entry.attack_rates} == {
         **({"window_membership": 9, "window_behaviour": 18} if unit == "household-window" else {}),
         "membership": 4,
         "behaviour": 8,

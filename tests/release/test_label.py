@@ -45,6 +45,7 @@ def test_round_trip(tmp_path: Path) -> None:
     ("change", "message"),
     [
         ({"schema_version": 5}, "newer than this gridveil"),
+        ({"schema_version": 3}, "earlier gridveil"),
         ({"surprise": 1}, "surprise"),
         ({"private": "perhaps"}, "private"),
         ({"title": None}, "title"),
@@ -73,8 +74,8 @@ def test_a_garbled_label_is_refused(tmp_path: Path, text: str) -> None:
 def test_wording_of_an_ordinary_release() -> None:
     text = words(make_label(epsilon=1))
     assert "pure epsilon-differential privacy, epsilon 1." in text
-    assert "at most 2.72 % (epsilon 1)" in text
-    assert text.count("at most 7.39 % (epsilon 2)") == 2
+    assert "at most 2.72 % (loss 1)" in text
+    assert text.count("at most 7.39 % (loss 2)") == 2
     assert "adding or removing one household" in text
     assert "Releases about the same households add up" in text
     assert "How these were chosen: not stated" in text
@@ -85,7 +86,7 @@ def test_wording_of_an_ordinary_release() -> None:
 def test_a_high_epsilon_is_said_plainly() -> None:
     label = make_label(epsilon=30)
     assert "WARNING: epsilon 30 is high" in words(label)
-    assert "at most 100 % (epsilon 30)" in words(label)
+    assert "at most 100 % (loss 30)" in words(label)
     assert "WARNING: epsilon 30 is high" in readme(label)
 
 
@@ -103,8 +104,8 @@ def test_attackers_rate_is_a_probability_not_below_chance(epsilon: float) -> Non
 
 
 def test_the_label_compares_worlds_that_are_one_or_two_steps_apart() -> None:
-    stated = Privacy(epsilon=3, epsilon_accounted=2).comparisons
-    assert {one.question: (one.epsilon, one.attacker_true_positive_rate) for one in stated} == {
+    stated = Privacy(epsilon=3, epsilon_accounted=2).attack_rates
+    assert {one.question: (one.loss, one.true_positive_rate) for one in stated} == {
         "membership": (3, attacker_rate(3)),
         "behaviour": (6, attacker_rate(6)),
         "place": (6, attacker_rate(6)),

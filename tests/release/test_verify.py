@@ -129,8 +129,8 @@ def tenfold(facts: dict[str, Any]) -> None:
 
 
 def restate(facts: dict[str, Any], **changes: str) -> None:
-    """Change the ledger's figures, and the comparisons that follow from them."""
-    entry = {name: value for name, value in facts["ledger_entry"].items() if name != "comparisons"} | changes
+    """Change the ledger's figures, and the rates that follow from them."""
+    entry = {name: value for name, value in facts["ledger_entry"].items() if name != "attack_rates"} | changes
     facts["ledger_entry"] = LedgerFacts(**entry).model_dump(mode="json")
 
 

@@ -86,7 +86,7 @@ def test_a_release_that_is_not_private_promises_nothing_and_has_no_place_on_eart
     assert told["lonlat"] is None
     assert told["cell_metres"] is None
     assert told["privacy"]["promise"].startswith("NOT PRIVATE")
-    assert told["privacy"]["attacks"] == []
+    assert told["privacy"]["attack_statements"] == []
     assert told["privacy"]["warnings"]
 
 

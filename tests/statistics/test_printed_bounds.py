@@ -98,10 +98,10 @@ def test_the_best_attack_stays_below_what_is_printed_and_comes_close(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     found = attained(epsilon)
-    label = Privacy(epsilon=epsilon, epsilon_accounted=epsilon).comparisons
+    label = Privacy(epsilon=epsilon, epsilon_accounted=epsilon).attack_rates
     weekly = ("--unit", "household-window", "--window", "week", "--timezone", "UTC")
     printed = [
-        *((one.question, one.attacker_true_positive_rate) for one in label),
+        *((one.question, one.true_positive_rate) for one in label),
         *zip(("membership", "behaviour", "place"), printed_by_ledger(epsilon), strict=True),
         *zip(("membership", "behaviour"), printed_by_ledger(epsilon, *weekly), strict=True),
     ]

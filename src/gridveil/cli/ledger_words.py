@@ -17,7 +17,8 @@ from rich.text import Text
 from gridveil.privacy.ledger.entry import Entry, decimal
 from gridveil.privacy.ledger.population import Population, Read
 from gridveil.privacy.ledger.tally import Tally
-from gridveil.release.comparisons import OF_A_HOUSEHOLD, OF_A_WINDOW, Statement, compare
+from gridveil.release.attack_rates import OF_A_WINDOW, AttackStatement, attack_rates, in_words
+from gridveil.release.ledger_facts import of_a_window
 from gridveil.release.wording import high_epsilon
 
 if TYPE_CHECKING:
@@ -58,21 +59,28 @@ def promised(population: Population) -> list[str]:
     """Return what a new population was promised, and what that is worth."""
     cap, window = amount(population.cap), population.window
     what = "a household" if window is None else f"the readings of a household in one {window}"
-    questions = OF_A_HOUSEHOLD if window is None else OF_A_WINDOW
-    unlimited = (
-        f"The cap does not limit what all {window}s together reveal: whether a household is in the data loses the sum "
-        "of all releases, its behaviour over all of them and its place lose twice the sum. Every label prints these."
-    )
     limited = (
         f"Promised: all releases about {what} have at most epsilon {cap} together. A publication that would go beyond "
         "is refused before it measures anything."
     )
+    unlimited = (
+        f"The cap does not limit what all {window}s together reveal: membership loses the sum of all releases, "
+        "behaviour and place lose twice the sum. Every label prints these."
+    )
     return [
         limited,
-        *Statement(compare(float(population.cap), questions), "all releases together, at the cap", window).sentences(),
+        *in_words([_at_the_cap(population)]),
         *([] if window is None else [unlimited]),
         *high_epsilon(float(population.cap)),
     ]
+
+
+def _at_the_cap(population: Population) -> AttackStatement:
+    """Return what an attacker can learn once all of the cap is spent: on a household, or on one ledger window."""
+    cap = float(population.cap)
+    if population.window is None:
+        return AttackStatement(attack_rates(cap), "all releases, at the cap")
+    return of_a_window(attack_rates(cap, OF_A_WINDOW), population.window, str(population.cap))
 
 
 def beside(population: str, there: Sequence[str]) -> list[str]:
@@ -120,23 +128,18 @@ def tell(account: Account, console: Console) -> None:
 def _standing(account: Account) -> list[str]:
     """Return unit, cap, what was spent and what is left."""
     population, standing = account.population, account.standing
-    so_far = Statement(compare(float(standing.spent)), "all releases so far").sentences() if account.debits else []
+    so_far = AttackStatement(attack_rates(float(standing.spent)), "all releases so far") if account.debits else None
     if population.window is None:
         return [
             "Unit: household (all releases about a household add up).",
             f"Cap {amount(standing.cap)}, spent {amount(standing.spent)}, left {amount(standing.remaining)}.",
-            *so_far,
+            *in_words([so_far] if so_far else []),
         ]
-    at_the_cap = Statement(
-        compare(float(standing.cap), OF_A_WINDOW), "all releases together, at the cap", population.window
-    )
     least = f" The {population.window} with the least left has {amount(standing.remaining)}."
     return [
         f"Unit: household-window (the readings of a household in one {population.window}, {population.timezone} time).",
         f"Cap {amount(standing.cap)} for each {population.window}.{least if account.debits else ''}",
-        *at_the_cap.sentences(),
-        *([f"All releases together: epsilon {amount(standing.spent)}."] if account.debits else []),
-        *so_far,
+        *in_words([_at_the_cap(population), *([so_far] if so_far else [])]),
     ]
 
 

@@ -9,7 +9,7 @@ from rich.table import Column, Table
 
 from gridveil.evaluate.plan_questions import places, span
 from gridveil.evaluate.planning import USEFUL, Outlook
-from gridveil.release.comparisons import Statement, compare
+from gridveil.release.attack_rates import AttackStatement, attack_rates, in_words
 from gridveil.release.wording import high_epsilon
 
 INVENTED = (
@@ -83,12 +83,16 @@ def sentences(outlook: Outlook) -> list[str]:
 
 def privacy(epsilon: float, cadence: str | None = None) -> list[str]:
     """Return what an attacker can learn from one release, and from a year of a series."""
-    stated = [Statement(compare(epsilon), "one release")]
+    stated, advice = [AttackStatement(attack_rates(epsilon), "one release")], []
     releases = RELEASES_A_YEAR.get(cadence or "")
     if releases is not None:
         total = float(releases * Fraction(str(epsilon)))
-        stated.append(Statement(compare(total), f"a year of {releases} releases"))
-    return [*(sentence for statement in stated for sentence in statement.sentences()), *high_epsilon(epsilon)]
+        stated.append(AttackStatement(attack_rates(total), f"a year of {releases} releases"))
+        advice.append(
+            f"To limit what a year reveals, give the ledger the unit household and a cap: each release may then have a "
+            f"{releases}th of it. With the unit household-window the cap is for one {cadence} only."
+        )
+    return [*in_words(stated), *advice, *high_epsilon(epsilon)]
 
 
 def _summary(outlook: Outlook) -> str:

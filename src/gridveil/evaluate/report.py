@@ -19,7 +19,8 @@ from gridveil.evaluate.comparison import Comparison, Curve, Place, Score, in_wor
 from gridveil.evaluate.hero import draw_hero
 from gridveil.evaluate.workloads import QUERIES
 from gridveil.release import wording
-from gridveil.release.comparisons import Statement
+from gridveil.release.attack_rates import AttackStatement
+from gridveil.release.attack_rates import in_words as attacks_in_words
 from gridveil.release.label import BoundFacts, Label
 from gridveil.release.open import Release
 
@@ -139,7 +140,7 @@ def _promise(epsilon: float, labels: list[Label]) -> str:
         f"ε = {epsilon:g} for a release. {wording.promise(epsilon)}",
         *([f"All {count} releases of one town together would be ε = {count * epsilon:g}."] if count > 1 else []),
         f"Protected is {privacy.unit}.",
-        *Statement(privacy.comparisons, "one of these releases").sentences(),
+        *attacks_in_words([AttackStatement(privacy.attack_rates, "one of these releases")]),
         *wording.high_epsilon(epsilon),
         *dict.fromkeys(sentence for label in labels for sentence in _bounds(label)),
     ]

@@ -9,7 +9,7 @@ from functools import lru_cache
 from gridveil.cube import Window
 from gridveil.errors import UsageError
 from gridveil.privacy.budget import FALSE_POSITIVES
-from gridveil.release.comparisons import agree, compare
+from gridveil.release.attack_rates import agree, attack_rates
 from gridveil.release.facts import UNSEEN
 from gridveil.release.label import Label
 
@@ -63,9 +63,9 @@ def check_label(label: Label) -> None:
     if privacy.epsilon_accounted > privacy.epsilon * (1 + ROUNDING):
         msg = f"epsilon_accounted {privacy.epsilon_accounted} is more than epsilon {privacy.epsilon}"
         raise ValueError(msg)
-    right = compare(privacy.epsilon)
-    if privacy.attacker_false_positive_rate != FALSE_POSITIVES or not agree(privacy.comparisons, right):
-        msg = f"comparisons: they do not follow from epsilon {privacy.epsilon} and {FALSE_POSITIVES} false positives"
+    right = attack_rates(privacy.epsilon)
+    if privacy.attacker_false_positive_rate != FALSE_POSITIVES or not agree(privacy.attack_rates, right):
+        msg = f"attack_rates: they do not follow from epsilon {privacy.epsilon} and {FALSE_POSITIVES} false positives"
         raise ValueError(msg)
     if label.ledger_entry is not None and (fault := label.ledger_entry.fault(privacy.epsilon)):
         msg = f"ledger_entry: {fault}"

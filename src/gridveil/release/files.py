@@ -81,6 +81,9 @@ def _check_version(path: Path, content: object) -> None:
     if isinstance(version, int) and version > VERSION:
         msg = f"{path}: schema version {version} is newer than this gridveil; upgrade it: pip install -U gridveil"
         raise InputError(msg)
+    if isinstance(version, int) and version < VERSION:
+        msg = f"{path}: schema version {version} was written by an earlier gridveil, and is no longer read"
+        raise InputError(msg)
 
 
 def _unreadable(path: Path, why: str) -> InputError:

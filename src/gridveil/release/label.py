@@ -10,8 +10,9 @@ from pydantic import Field, NonNegativeFloat, PositiveFloat, PositiveInt
 
 from gridveil.cube import Grid, Window
 from gridveil.privacy.budget import FALSE_POSITIVES
+from gridveil.release import attack_rates as attacks
 from gridveil.release import ledger_facts, wording
-from gridveil.release.comparisons import ComparisonFacts, Statement, compare
+from gridveil.release.attack_rates import AttackRate, AttackStatement
 from gridveil.release.facts import Facts, FactsModel, Text
 from gridveil.release.ledger_facts import LedgerFacts
 
@@ -60,7 +61,7 @@ class WindowFacts(FactsModel):
 class Privacy(FactsModel):
     """What is promised, to whom. `epsilon` is the budget, `epsilon_accounted` what the worst-off pillar lost.
 
-    `comparisons` are the attacker's questions: the two worlds they compare, the loss between them, and the best
+    `attack_rates` are the attacker's questions: the two worlds they compare, the loss between them, and the best
     true-positive rate at `attacker_false_positive_rate`.
     """
 
@@ -70,7 +71,7 @@ class Privacy(FactsModel):
     unit: Text = wording.UNIT
     neighbours: Text = wording.NEIGHBOURS
     attacker_false_positive_rate: float = FALSE_POSITIVES
-    comparisons: list[ComparisonFacts] = Field(default_factory=lambda known: compare(known["epsilon"]))
+    attack_rates: list[AttackRate] = Field(default_factory=lambda known: attacks.attack_rates(known["epsilon"]))
 
 
 class BoundFacts(FactsModel):
@@ -170,10 +171,10 @@ class Label(FactsModel):
         """Return the releases that a series is made of: see `SeriesLabel`."""
         return []
 
-    def attacks_by_ledger(self) -> list[Statement]:
+    def ledger_statements(self) -> list[AttackStatement]:
         """Return what an attacker can learn from all releases of the ledger's population, and about one window."""
         entry = self.ledger_entry
-        return [] if entry is None else ledger_facts.attacks(entry, self.privacy.epsilon)
+        return [] if entry is None else ledger_facts.attack_statements(entry, self.privacy.epsilon)
 
 
 class Section(NamedTuple):
@@ -233,14 +234,14 @@ def _privacy(label: Label) -> list[str]:
     ]
 
 
-def attacks(label: Label) -> list[Statement]:
+def attack_statements(label: Label) -> list[AttackStatement]:
     """Return what an attacker can learn about a household: from what is shown, and from all that a ledger knows."""
-    return [Statement(label.privacy.comparisons, wording.these(label.releases)), *label.attacks_by_ledger()]
+    return [AttackStatement(label.privacy.attack_rates, wording.these(label.releases)), *label.ledger_statements()]
 
 
 def attacks_in_words(label: Label) -> list[str]:
     """Return the same as sentences."""
-    return [sentence for statement in attacks(label) for sentence in statement.sentences()]
+    return attacks.in_words(attack_statements(label))
 
 
 def warnings(label: Label) -> list[str]:

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, Field
 
 from gridveil.privacy.ledger.entry import decimal, is_amount, is_hash
-from gridveil.release.comparisons import OF_A_WINDOW, ComparisonFacts, Statement, agree, compare
+from gridveil.release.attack_rates import OF_A_WINDOW, AttackRate, AttackStatement, agree, attack_rates
 from gridveil.release.facts import FactsModel, Text
 
 DECIMAL = re.compile(r"(0|[1-9][0-9]{0,99})\.[0-9]{0,399}[1-9]")
@@ -38,7 +38,7 @@ class LedgerFacts(FactsModel):
     """The debit of a release, and where its population stood with it. Amounts are exact.
 
     `spent` adds up all debits, this one included. With the unit `household-window` the cap is for each window of the
-    calendar, and `spent_in_window` is the sum of the most used one of those that this release read. `comparisons` say
+    calendar, and `spent_in_window` is the sum of the most used one of those that this release read. `attack_rates` say
     what an attacker can learn from all releases so far, and, with `household-window`, about one window at its cap.
     """
 
@@ -50,7 +50,7 @@ class LedgerFacts(FactsModel):
     cap: Amount
     spent: Amount
     spent_in_window: Amount | None = None
-    comparisons: list[ComparisonFacts] = Field(default_factory=lambda known: _comparisons(known))  # noqa: PLW0108  # it is defined below
+    attack_rates: list[AttackRate] = Field(default_factory=lambda known: _rates(known))  # noqa: PLW0108  # defined below
 
     def fault(self, epsilon: float) -> str | None:
         """Return what does not follow from what, of a release with this epsilon; `None` if all does."""
@@ -64,29 +64,36 @@ class LedgerFacts(FactsModel):
         if float(counted) < epsilon or counted > spent:
             amounts = f"epsilon {epsilon}, {decimal(counted)} of it spent under the cap, {decimal(spent)} in all"
             return f"{amounts}: each is at most the next"
-        if not agree(self.comparisons, _comparisons(self.model_dump())):
-            return "its comparisons do not follow from cap and spent"
+        if not agree(self.attack_rates, _rates(self.model_dump())):
+            return "its attack_rates do not follow from cap and spent"
         return None
 
 
-def _comparisons(known: dict[str, Any]) -> list[ComparisonFacts]:
+def _rates(known: dict[str, Any]) -> list[AttackRate]:
     """Return what an attacker can learn at the cap about one window, and so far from all releases."""
-    of_a_window = compare(float(Fraction(known["cap"])), OF_A_WINDOW) if known["unit"] == "household-window" else []
-    return [*of_a_window, *compare(float(Fraction(known["spent"])))]
+    cap, spent = (float(Fraction(known[name])) for name in ("cap", "spent"))
+    at_the_cap = attack_rates(cap, OF_A_WINDOW) if known["unit"] == "household-window" else []
+    return [*at_the_cap, *attack_rates(spent)]
 
 
-def attacks(facts: LedgerFacts, shown: float, when: str = "so far") -> list[Statement]:
+def attack_statements(facts: LedgerFacts, shown: float, when: str = "up to this release") -> list[AttackStatement]:
     """Return what an attacker can learn about one window at its cap, and from all releases that the ledger knows.
 
     shown: the epsilon of the releases that are described anyway; nothing is repeated if there are no others.
     """
-    about_window = [one for one in facts.comparisons if one.question in OF_A_WINDOW]
-    about_all = [one for one in facts.comparisons if one.question not in OF_A_WINDOW]
-    at_the_cap = f"all releases together, at the cap of {decimal(Fraction(facts.cap))} for one {facts.window}"
+    about_window = [rate for rate in facts.attack_rates if rate.question in OF_A_WINDOW]
+    about_all = [rate for rate in facts.attack_rates if rate.question not in OF_A_WINDOW]
+    others = float(Fraction(facts.spent)) > shown
     return [
-        *([Statement(about_window, at_the_cap, facts.window)] if about_window else []),
-        *([Statement(about_all, f"all releases in the ledger {when}")] if Fraction(facts.spent) > shown else []),
+        *([of_a_window(about_window, facts.window, facts.cap)] if about_window and facts.window else []),
+        *([AttackStatement(about_all, f"all releases in the ledger {when}")] if others else []),
     ]
+
+
+def of_a_window(rates: list[AttackRate], window: str, cap: str) -> AttackStatement:
+    """Return the statement about one ledger window, once its cap is spent."""
+    releases = f"all releases that read one {window}, at its cap of {decimal(Fraction(cap))}"
+    return AttackStatement(rates, releases, window)
 
 
 def in_words(facts: LedgerFacts) -> str:
@@ -97,7 +104,7 @@ def in_words(facts: LedgerFacts) -> str:
         return f"{entry}: releases so far, this one included, epsilon {spent} of at most {cap}."
     here = decimal(Fraction(facts.spent_in_window or facts.spent))
     return (
-        f"{entry}. Cap: epsilon {cap} for the readings of a household in one {facts.window}; spent so far on a "
-        f"{facts.window} that this release reads: at most {here}. The cap does not limit the sum of all releases: "
-        f"epsilon {spent} so far."
+        f"{entry}. Cap: epsilon {cap} for the readings of a household in one {facts.window}; spent up to this release "
+        f"on a {facts.window} that it reads: at most {here}. The cap does not limit the sum of all releases: epsilon "
+        f"{spent} up to this one."
     )

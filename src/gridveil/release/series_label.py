@@ -13,7 +13,7 @@ from gridveil.cube import Window
 from gridveil.errors import InputError
 from gridveil.privacy.ledger.entry import decimal
 from gridveil.release import ledger_facts, wording
-from gridveil.release.comparisons import Statement, summary
+from gridveil.release.attack_rates import AttackStatement, summary
 from gridveil.release.facts import FactsModel, Text
 from gridveil.release.label import Label, MechanismFacts, Privacy, Section, WindowFacts
 from gridveil.release.ledger_facts import LedgerFacts
@@ -68,10 +68,10 @@ class SeriesLabel(Label):
         factor = f"by the factor {self.correction:.4g} at most"
         return [OWN_BOUNDS, f"Values are corrected upwards, {factor}, for what the bounds cut. {wording.CAPPED}"]
 
-    def attacks_by_ledger(self) -> list[Statement]:
+    def ledger_statements(self) -> list[AttackStatement]:
         """Return what an attacker can learn from all releases of the ledger's population, and about one window."""
         entry = self.latest_entry
-        return [] if entry is None else ledger_facts.attacks(entry, self.privacy.epsilon, WITH_THE_LAST)
+        return [] if entry is None else ledger_facts.attack_statements(entry, self.privacy.epsilon, WITH_THE_LAST)
 
     def of_noise(self) -> list[str]:
         """Return the warnings that the kind of noise of any release needs."""

@@ -10,13 +10,12 @@ from gridveil.release.label import Label
 from gridveil.release.ledger_facts import in_words
 
 ROUNDING = 1e-6
-LATEST = 4  # the version of labels that this gridveil writes
 VERSION = re.compile(r"[0-9][0-9A-Za-z.+-]{0,30}")
 
 
 def same_words(label: Label) -> bool:
     """Whether this gridveil wrote the label: other versions need not have the same words."""
-    return label.gridveil_version == version("gridveil") and label.schema_version == LATEST
+    return label.gridveil_version == version("gridveil")
 
 
 def check_facts(label: Label) -> str:
@@ -61,9 +60,9 @@ def _bounds(label: Label) -> list[str]:
 
 def _words(label: Label) -> list[str]:
     """Compare the words that a recipient relies on with those that this version writes."""
-    privacy, ledger = label.privacy, label.ledger_entry is not None
+    privacy, unit = label.privacy, label.ledger_entry.unit if label.ledger_entry else None
     caveats = [
-        wording.not_covered(corrected=label.correction is not None, about_the_truth=truth, ledger=ledger)
+        wording.not_covered(corrected=label.correction is not None, about_the_truth=truth, unit=unit)
         for truth in (False, True)
     ]
     as_written = {

@@ -9,7 +9,7 @@ from gridveil.privacy.budget import PLAIN_WORDS_FROM
 from gridveil.privacy.discrete_laplace import VECTORISED_FROM
 
 DEFINITION = "pure epsilon-differential privacy"
-UNIT = "one household, with its entire series in all windows read and its location"
+UNIT = "one household, with its entire series in all windows read and its place"
 NEIGHBOURS = (
     "data sets that differ by adding or removing one household; changing what a household used, or where it is, takes "
     "two such steps"
@@ -21,10 +21,18 @@ NOT_PRIVATE_WHY = (
 )
 NO_LEDGER = "none. Releases about the same households add up, and gridveil did not track that here."
 OTHERS = "Other releases about the same households, earlier or later: their epsilons add up."
-OTHERS_THAN_THE_LEDGERS = (
-    "Other releases about the same households: the ledger adds up those it knows, and caps their sum; what else there "
-    "is comes on top."
-)
+OTHERS_BY_UNIT = {
+    None: OTHERS,
+    "household": (
+        "Other releases about the same households: the ledger adds up those it knows, and caps their sum; what else "
+        "there is comes on top."
+    ),
+    "household-window": (
+        "Other releases about the same households: the ledger adds up those it knows, and caps what they reveal about "
+        "one of its windows, but not their sum; what else there is comes on top."
+    ),
+}
+"""By the unit of the ledger, if there is one."""
 CUT = "Energy cut off by the bounds: values are of bounded contributions, below the truth by an unknown amount."
 CORRECTED = (
     "Energy cut off by the bounds: values are corrected upwards for it, everywhere alike, by what a noisy histogram "
@@ -123,16 +131,16 @@ def high_epsilon(epsilon: float) -> list[str]:
     return [warning]
 
 
-def not_covered(*, corrected: bool, about_the_truth: bool, ledger: bool = False) -> list[str]:
+def not_covered(*, corrected: bool, about_the_truth: bool, unit: str | None = None) -> list[str]:
     """Return what guarantee, values and error bars do not cover.
 
     corrected: values were multiplied for what the bounds cut. about_the_truth: error bars are not of the noise alone.
-    ledger: there is one.
+    unit: the ledger's, if there is one.
     """
     instead = {
         **({CUT: CORRECTED} if corrected else {}),
         **({SPREAD: MODEL} if about_the_truth else {}),
-        **({OTHERS: OTHERS_THAN_THE_LEDGERS} if ledger else {}),
+        OTHERS: OTHERS_BY_UNIT[unit],
     }
     return [instead.get(line, line) for line in NOT_COVERED]
 

@@ -14,11 +14,11 @@ import numpy as np
 from gridveil.cube import Grid, Window
 from gridveil.errors import InputError
 from gridveil.release import wording
+from gridveil.release.attack_rates import AttackStatement
 from gridveil.release.cite import cite
-from gridveil.release.comparisons import Statement
 from gridveil.release.export.places import DECIMALS
 from gridveil.release.ground import cell_size, lattice
-from gridveil.release.label import Label, attacks, describe, warnings
+from gridveil.release.label import Label, attack_statements, describe, warnings
 from gridveil.release.maps import values_at
 from gridveil.release.open import Release
 from gridveil.serve.desk import HEAVY_WORK, Job, Question
@@ -179,12 +179,12 @@ def _privacy(label: Label) -> dict[str, Any]:
         "unit": privacy.unit,
         "neighbours": privacy.neighbours,
         "promise": wording.promise(privacy.epsilon, label.releases) if label.private else wording.NOT_PRIVATE_WHY,
-        "attacks": [_attack(statement) for statement in attacks(label)] if label.private else [],
+        "attack_statements": [_rates(statement) for statement in attack_statements(label)] if label.private else [],
         "warnings": warnings(label) if label.private else [wording.NOT_PRIVATE_WHY],
         "not_covered": list(label.not_covered),
     }
 
 
-def _attack(statement: Statement) -> dict[str, Any]:
-    rows = [{**one.model_dump(), "worlds": statement.worlds(one)} for one in statement.comparisons]
-    return {"releases": statement.releases, "comparisons": rows}
+def _rates(statement: AttackStatement) -> dict[str, Any]:
+    rates = [{**rate.model_dump(), "worlds": statement.worlds(rate)} for rate in statement.rates]
+    return {"releases": statement.releases, "rates": rates}

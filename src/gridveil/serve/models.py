@@ -188,20 +188,20 @@ class Scale(BaseModel):
     most: float
 
 
-class ComparisonModel(BaseModel):
+class AttackRateModel(BaseModel):
     """Two worlds that differ in one household, and how well an attacker can tell them apart."""
 
     question: str
     worlds: str
-    epsilon: float = Field(description="Bounds the log-ratio of an outcome's probabilities in the two worlds")
-    attacker_true_positive_rate: float = Field(description="At 1 % false positives")
+    loss: float = Field(description="Bounds the log-ratio of an outcome's probabilities in the two worlds")
+    true_positive_rate: float = Field(description="At 1 % false positives, at most")
 
 
 class AttackModel(BaseModel):
     """What an attacker who knows everything else can learn from some releases."""
 
     releases: str
-    comparisons: list[ComparisonModel]
+    rates: list[AttackRateModel]
 
 
 class PrivacyModel(BaseModel):
@@ -212,7 +212,7 @@ class PrivacyModel(BaseModel):
     unit: str
     neighbours: str
     promise: str
-    attacks: list[AttackModel] = Field(
+    attack_statements: list[AttackModel] = Field(
         description="What an attacker can learn about one household: from what is served, and from all releases that "
         "the publisher's ledger knows; empty where nothing is promised"
     )

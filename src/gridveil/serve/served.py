@@ -12,7 +12,7 @@ from pathlib import Path
 
 import gridveil
 from gridveil.errors import InputError
-from gridveil.release.comparisons import summary
+from gridveil.release.attack_rates import summary
 from gridveil.release.files import LABEL, SUMS, dump_label
 from gridveil.release.open import Release, open_runs
 from gridveil.release.sums import digest, read_sums

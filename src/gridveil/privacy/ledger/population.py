@@ -177,7 +177,7 @@ class Standing:
     unit: Unit
     cap: Fraction
     spent: Fraction
-    """The sum of all debits: what membership and location have lost, whatever the unit."""
+    """The sum of all debits: what membership has lost, whatever the unit."""
     worst: Fraction
     """What counts against the cap: all of `spent`, or the largest sum over one of `windows`."""
     windows: Mapping[str, Fraction] = field(default_factory=dict)

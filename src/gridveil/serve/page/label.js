@@ -54,14 +54,14 @@ const percent = (rate) => {
 };
 
 /** Pairs of worlds that differ in one household, and how well they can be told apart from some releases. */
-function comparisons({releases, comparisons: rows}) {
-  return make('table', {class: 'comparisons'},
+function attackRates({releases, rates}) {
+  return make('table', {class: 'attack-rates'},
     make('thead', {}, make('tr', {},
-      ...[`From ${releases}`, 'epsilon', 'at most'].map((name) => make('th', {scope: 'col'}, joined(name))))),
-    make('tbody', {}, ...rows.map((row) => make('tr', {},
-      make('th', {scope: 'row'}, joined(row.worlds)),
-      make('td', {}, `${Number(row.epsilon.toPrecision(6))}`),
-      make('td', {}, percent(row.attacker_true_positive_rate))))));
+      ...[`From ${releases}`, 'loss', 'at most'].map((name) => make('th', {scope: 'col'}, joined(name))))),
+    make('tbody', {}, ...rates.map((rate) => make('tr', {},
+      make('th', {scope: 'row'}, joined(rate.worlds)),
+      make('td', {}, `${Number(rate.loss.toPrecision(6))}`),
+      make('td', {}, percent(rate.true_positive_rate))))));
 }
 
 /** What is promised; of a release that is not private there is nothing to explain. */
@@ -73,7 +73,7 @@ function promised({privacy, private: isPrivate, label}) {
     ...part('What is protected', say(`${capital(privacy.unit)}.`)),
     ...part('How strongly',
       ruler(privacy.epsilon, these), say(privacy.promise)),
-    ...part('What an attacker can learn', say(ATTACKER), ...privacy.attacks.map(comparisons)),
+    ...part('What an attacker can learn', say(ATTACKER), ...privacy.attack_statements.map(attackRates)),
     ...part('What that does not mean',
       say('These are outside the promise, or outside the error bars:'), list(privacy.not_covered)),
   ];

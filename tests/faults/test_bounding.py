@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from tests.faults.planting import always_tried, check_caught, check_objects, mistake
 from tests.ingest import parted, test_interruptions, test_slices
+from tests.ingest.engines import test_engine_spark_kept
 from tests.properties import test_ingest_neighbours as neighbours
 
 from gridveil.errors import InputError
@@ -17,6 +18,7 @@ from gridveil.ingest import checkpoints, rules, slices, tables
 from gridveil.ingest import ingest as ingest_module
 from gridveil.ingest.engines import duckdb_engine
 from gridveil.ingest.engines.scratch import Scratch
+from gridveil.ingest.engines.spark_engine import SparkEngine
 from gridveil.ingest.source import IngestedSource
 
 Guard = Callable[[dict[str, Any]], Callable[[], None]]
@@ -135,3 +137,14 @@ def test_slices_of_files_that_are_read_as_a_whole(tmp_path_factory: pytest.TempP
 
     whole_or_not = "[Part(group)] if has_milliseconds(types) else "
     check_caught(guard, mistake(tables, "open_table", whole_or_not, "", also=(duckdb_engine,)))
+
+
+def test_what_spark_lost_computed_again(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Contributions of a rewritten table are bounded by the total of the old one."""
+
+    def guard() -> None:
+        folder = tmp_path_factory.mktemp("lost")
+        read = test_engine_spark_kept.reader(folder)
+        test_engine_spark_kept.test_engine_spark_a_lost_worker_and_a_rewritten_table_are_refused(folder, read)
+
+    check_caught(guard, mistake(SparkEngine, "keep", "rows.localCheckpoint()", ""), by=pytest.fail.Exception)

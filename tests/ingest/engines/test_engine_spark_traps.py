@@ -142,6 +142,11 @@ def test_engine_spark_leaves_other_sessions_as_they_are() -> None:
     from pyspark.sql import SparkSession
 
     engine, theirs = spark.engine(), SparkSession.builder.getOrCreate()
+    engine.keep("kept", engine._named("one", engine._session.range(1), {"id": "int64"}))
+    active = SparkSession.getActiveSession()
+    assert active is not None
+    assert active.conf.get("spark.sql.session.timeZone") == "Asia/Kathmandu"
+    assert theirs.sparkContext.getLocalProperty("spark.sql.ansi.enabled") is None
     assert engine._session.conf.get("spark.sql.ansi.enabled") == "false"
     assert engine._session.conf.get("spark.sql.session.timeZone") == "UTC"
     assert theirs.conf.get("spark.sql.ansi.enabled") == "true"

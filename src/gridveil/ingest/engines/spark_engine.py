@@ -7,12 +7,12 @@ import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from gridveil.errors import InputError
 from gridveil.ingest.engines.engine import Opened
 from gridveil.ingest.engines.settings import EngineSettings
-from gridveil.ingest.engines.spark_session import quiet_about_pandas, session
+from gridveil.ingest.engines.spark_session import as_in_a_query, quiet_about_pandas, session
 from gridveil.ingest.engines.spark_tables import opened
 from gridveil.ingest.schema import HouseholdsTable, ReadingsTable
 
@@ -30,6 +30,8 @@ BATCH = 2**20
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 HOURS, SIXTY = 24, 60
 OTHER_THAN_ASCII = "[^ -~]"
+LOST = "CHECKPOINT_RDD_BLOCK_ID_NOT_FOUND"
+"""What Spark calls a kept result that is gone."""
 
 
 @contextmanager
@@ -52,7 +54,7 @@ class SparkEngine:
     def __init__(self, settings: EngineSettings) -> None:
         self._session = session(settings)
         self._numbers = itertools.count()
-        self._kept: list[DataFrame] = []
+        self._kept: list[Any] = []
         self._reading = "Spark"
 
     def open(self, role: str, at: ReadingsTable | HouseholdsTable, window: Window | None = None) -> Opened:
@@ -69,17 +71,36 @@ class SparkEngine:
         """Do nothing: there is one part."""
 
     def keep(self, name: str, table: ibis.Table, key: str | None = None) -> ibis.Table:
-        """Compute a table once, when it is first asked for; it stays with the workers, in memory or on their disks.
+        """Compute a table once, now. It stays with the workers, in memory or on their disks; what is lost is an error.
 
-        What a lost worker had is computed again, to the same rows: nothing depends on the order of rows. A table of
-        the catalogue would need a place to write to that all workers share, and would outlast an interruption.
+        Bounds rest on this: a household's total and its contributions must be of one reading of the table, and all
+        measurements must see the same contributions, because the kernel adds up their losses for one household. Spark's
+        `persist` keeps a plan: what a lost worker had, or what another session of this Spark clears, is read again from
+        files that may have changed. `localCheckpoint` cuts the lineage, so that there is nothing to read again.
+
+        Inside the one computation, Spark may still repeat a task, and read a changed file. Every table that is kept is
+        grouped by its key (household, or number and time), or made of kept tables only. One task puts out all there is
+        of a key, whatever was read: a household has one number, one cell, and one contribution in each step.
+
+        `DataFrame.localCheckpoint` would not do: rows take four times the room, and the planner is not told their size.
         """
         from pyspark import StorageLevel
+        from pyspark.sql import DataFrame
 
         del key
-        kept = self._query(table).persist(StorageLevel.MEMORY_AND_DISK)
-        self._kept.append(kept)
-        return self._named(name, kept, dict(table.schema().items()))
+        java: Any = self._session._jvm  # noqa: SLF001  # no public way
+        relations = getattr(getattr(java.org.apache.spark.sql.execution.columnar, "InMemoryRelation$"), "MODULE$")
+        level = self._session.sparkContext._getJavaStorageLevel(StorageLevel.MEMORY_AND_DISK)  # noqa: SLF001
+        plan = self._query(table)._jdf.queryExecution()  # noqa: SLF001
+        # One of our own, that Spark's list of cached plans does not know: nobody else clears it or computes it anew.
+        with as_in_a_query(self._session):
+            relation = relations.apply(level, plan, java.scala.Option.empty())
+            rows = relation.cacheBuilder().cachedColumnBuffers()
+            rows.localCheckpoint()
+            self._kept.append(rows)
+            rows.count()
+        kept = java.org.apache.spark.sql.classic.Dataset.ofRows(self._session._jsparkSession, relation)  # noqa: SLF001
+        return self._named(name, DataFrame(kept, self._session), dict(table.schema().items()))
 
     def has(self, key: str) -> bool:
         """Nothing outlasts the process."""
@@ -109,13 +130,19 @@ class SparkEngine:
             with _without_logging():
                 yield
         except Py4JJavaError as error:
-            reason = str(error.java_exception.getClass().getName())
+            reason = LOST if LOST in str(error) else str(error.java_exception.getClass().getName())
         except PySparkException as error:
-            reason = error.getCondition() or type(error).__name__
+            reason = LOST if LOST in str(error) else error.getCondition() or type(error).__name__
         except (Py4JError, OSError) as error:
             reason = type(error).__name__
         else:
             return
+        if reason == LOST:
+            msg = (
+                f"{path}: Spark lost a worker, and with it a part of what was kept of this table, which is not read "
+                "again because it may have changed. Run again, with workers that stay to the end (docs/engines.md)"
+            )
+            raise InputError(msg)
         msg = (
             f"{path}: cannot be read ({reason}; Spark's own words may hold rows). "
             "Check that it is there, complete, of its type, and that you may read it."
@@ -125,7 +152,7 @@ class SparkEngine:
     def close(self) -> None:
         """Let go of what was kept. Spark itself goes on, for who else uses it, and ends with the process."""
         while self._kept:
-            self._kept.pop().unpersist()
+            self._kept.pop().unpersist(False)  # noqa: FBT003  # Java's: do not wait
 
     def forget(self) -> None:
         """Take away nothing: nothing outlasts the process."""

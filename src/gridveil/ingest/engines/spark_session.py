@@ -70,6 +70,22 @@ def session(settings: EngineSettings) -> SparkSession:
 
 
 @contextmanager
+def as_in_a_query(ours: SparkSession) -> Iterator[None]:
+    """Let what is no query of Spark's run with our session's settings, here and on workers, as queries do."""
+    context, sessions = ours.sparkContext, ours._jvm.SparkSession  # type: ignore[union-attr]  # noqa: SLF001  # no public way
+    active, before = sessions.getActiveSession(), {name: context.getLocalProperty(name) for name in READ_ALIKE}
+    sessions.setActiveSession(ours._jsparkSession)  # noqa: SLF001
+    for name, value in READ_ALIKE.items():
+        context.setLocalProperty(name, value)
+    try:
+        yield
+    finally:
+        for name, earlier in before.items():
+            context.setLocalProperty(name, earlier)  # type: ignore[arg-type]  # None takes it away
+        sessions.setActiveSession(active.get()) if active.isDefined() else sessions.clearActiveSession()
+
+
+@contextmanager
 def quiet_about_pandas() -> Iterator[None]:
     """Silence Spark's warning about pandas 3: no row ever becomes a data frame of pandas."""
     with warnings.catch_warnings():

@@ -107,6 +107,7 @@ def _ingest(
             table = sure.union(engine.keep("resolved", resolved(once)))
         found = examples(readings, parts)
         dropped, of_readings = reading_faults(engine, parts, once, found, by_days=has_fields(readings_table.path))
+        engine.check_unchanged()
     progress(AGAIN, 1.0)
     counted = sum(part.readings for part in parts) - dropped
     sums = table.select("number", "step", "wh")

@@ -14,10 +14,11 @@ from tests.ingest.engines import spark
 
 from gridveil.cube import Grid, Window
 from gridveil.errors import InputError
-from gridveil.ingest.ingest import ingest
+from gridveil.ingest.ingest import AGAIN, ingest
 from gridveil.ingest.schema import HouseholdsTable, ReadingsTable
 from gridveil.ingest.source import IngestedSource
 from gridveil.privacy.bound import Bound
+from gridveil.progress import Progress, silent
 
 START = datetime(2013, 2, 4, tzinfo=UTC)
 WINDOW = Window(START, timedelta(hours=1), 8)
@@ -43,10 +44,10 @@ def reader(folder: Path) -> Callable[..., IngestedSource]:
     write_readings(folder, 5)
     write_households(folder, 0.5)
 
-    def run() -> IngestedSource:
-        readings = ReadingsTable(str(folder / "readings.parquet"))
+    def run(progress: Progress = silent, table: str | None = None) -> IngestedSource:
+        readings = ReadingsTable(table or str(folder / "readings.parquet"), table=table)
         households = HouseholdsTable(str(folder / "households.parquet"))
-        return ingest(readings, households, GRID, WINDOW, spark.settings())[0]
+        return ingest(readings, households, GRID, WINDOW, spark.settings(), progress)[0]
 
     return run
 
@@ -100,3 +101,22 @@ def test_engine_spark_what_is_kept_outlasts_a_cleared_cache_and_a_rewritten_tabl
     assert source.bounded_cube(WINDOW, BOUND).tolist() == first
     assert source.bounded_cube(WINDOW, Bound(step=50_000, window=10**6)).tolist() == first
     source.close()
+
+
+@pytest.mark.parametrize("changed", ["readings", "households", "catalogue"])
+def test_engine_spark_a_table_that_changes_while_it_is_read_is_refused(
+    tmp_path: Path, read: Callable[..., IngestedSource], changed: str
+) -> None:
+    def progress(stage: str, done: float) -> None:
+        if (stage, done) == (AGAIN, 0.0):
+            write_households(tmp_path, 1.5) if changed == "households" else write_readings(tmp_path, 50)
+
+    table = "metered" if changed == "catalogue" else None
+    spark.settings()
+    sql = spark.engine()._session.sql
+    sql(f"CREATE TABLE metered USING parquet LOCATION '{tmp_path}/readings.parquet'")
+    try:
+        with pytest.raises(InputError, match=r"/(readings|households)\.parquet: it was changed while it was read"):
+            read(progress, table)
+    finally:
+        sql("DROP TABLE metered")

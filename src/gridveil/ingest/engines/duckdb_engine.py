@@ -117,6 +117,9 @@ class DuckDBEngine:
             self.con.disconnect()
             self._end()
 
+    def check_unchanged(self) -> None:
+        """Do nothing: what is kept is a table or a file, and is never computed again."""
+
     def forget(self) -> None:
         """Take away what was kept in the scratch folder."""
         if self._scratch:

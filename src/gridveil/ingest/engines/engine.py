@@ -83,6 +83,9 @@ class Engine(Protocol):
     def complaints(self, path: str) -> AbstractContextManager[None]:
         """Turn what the engine says of unreadable tables into ours, without words that may quote a row."""
 
+    def check_unchanged(self) -> None:
+        """Refuse a table that changed since it was opened, where the engine can tell. No row is read after this."""
+
     def close(self) -> None:
         """Take away what was kept without a key, and let go of the engine."""
 

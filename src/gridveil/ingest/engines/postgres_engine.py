@@ -90,6 +90,9 @@ class PostgresEngine:
         del name
         return ibis.union(*tables)
 
+    def check_unchanged(self) -> None:
+        """Do nothing: all is read as of one moment."""
+
     def forget(self) -> None:
         """Nothing outlasts the session."""
 

@@ -13,7 +13,7 @@ from gridveil.errors import InputError
 from gridveil.ingest.engines.engine import Opened
 from gridveil.ingest.engines.settings import EngineSettings
 from gridveil.ingest.engines.spark_session import as_in_a_query, quiet_about_pandas, session
-from gridveil.ingest.engines.spark_tables import opened
+from gridveil.ingest.engines.spark_tables import opened, states
 from gridveil.ingest.schema import HouseholdsTable, ReadingsTable
 
 if TYPE_CHECKING:
@@ -55,6 +55,7 @@ class SparkEngine:
         self._session = session(settings)
         self._numbers = itertools.count()
         self._kept: list[Any] = []
+        self._states: dict[str, list[tuple[str, int, int]]] = {}
         self._reading = "Spark"
 
     def open(self, role: str, at: ReadingsTable | HouseholdsTable, window: Window | None = None) -> Opened:
@@ -64,6 +65,7 @@ class SparkEngine:
         self._reading = at.table or at.path
         with self.complaints(self._reading):
             table, kinds = opened(self._session, at, window)
+            self._states[self._reading] = states(self._session, table.inputFiles())
         columns = {name: dt.Unknown() if kind is None else dt.dtype(kind) for name, kind in kinds.items()}
         return Opened(self._named(role, table, columns))
 
@@ -148,6 +150,15 @@ class SparkEngine:
             "Check that it is there, complete, of its type, and that you may read it."
         )
         raise InputError(msg)
+
+    def check_unchanged(self) -> None:
+        """Refuse files whose length or time of change is not what it was when they were opened."""
+        for path, before in self._states.items():
+            with self.complaints(path):
+                changed = set(states(self._session, [file for file, *_ in before])) - set(before)
+            if changed:
+                msg = f"{min(changed)[0]}: it was changed while it was read. Run again when nobody writes to it"
+                raise InputError(msg)
 
     def close(self) -> None:
         """Let go of what was kept. Spark itself goes on, for who else uses it, and ends with the process."""

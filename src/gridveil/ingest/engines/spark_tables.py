@@ -110,6 +110,19 @@ def opened(
     return _read(table, hows)
 
 
+def states(session: SparkSession, files: list[str]) -> list[tuple[str, int, int]]:
+    """Return the length and the time of change of files, given by their URIs."""
+    jvm, settings = _java(session)
+
+    def state(file: str) -> tuple[str, int, int]:
+        path = jvm.org.apache.hadoop.fs.Path(jvm.java.net.URI(file))
+        status = path.getFileSystem(settings).getFileStatus(path)
+        return file, status.getLen(), status.getModificationTime()
+
+    with ThreadPoolExecutor(FOOTERS_AT_ONCE) as pool:
+        return list(pool.map(state, files))
+
+
 def _read(table: DataFrame, hows: dict[str, How | None]) -> tuple[DataFrame, dict[str, str | None]]:
     made = [f"{how.made.format(_quoted(name)) if how else 'NULL'} AS {_quoted(name)}" for name, how in hows.items()]
     return table.selectExpr(*made), {name: how.kind if how else None for name, how in hows.items()}

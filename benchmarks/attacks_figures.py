@@ -66,7 +66,7 @@ def draw_rates(kept: dict[str, Any], path: Path) -> None:
     axes = figure.add_axes((0.09, 0.12, 0.6, 0.71))
     figure.text(0.03, 0.945, "Is this household in the data?", color=INK, size=13, weight="bold")
     words = (
-        "How often an attacker who knows everybody else recognises a household that is in the data,",
+        "How often an attacker who knows everybody else tells that a household is in the data,",
         "while wrongly accusing 1 in 100 that are not. Bars: 95 % intervals of the attacks that were run",
     )
     for number, line in enumerate(words):
@@ -95,7 +95,7 @@ def draw_rates(kept: dict[str, Any], path: Path) -> None:
     axes.set_ylim(-0.03, 1.06)
     axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{100 * value:.0f} %"))
     axes.set_xlabel("epsilon (smaller: more private)", color=QUIET, size=9)
-    axes.set_ylabel("households recognised", color=QUIET, size=9)
+    axes.set_ylabel("true positives", color=QUIET, size=9)
     axes.axhline(0.01, color=QUIET, linestyle=":", linewidth=1.5, label="guessing: 1 in 100")
     axes.legend(loc="center left", bbox_to_anchor=(1.02, 0.55), frameon=False, fontsize=9, labelspacing=1.4)
     _plain(axes)

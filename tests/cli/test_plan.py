@@ -1,9 +1,10 @@
 """`gridveil plan` as people run it."""
 
-import re
 import subprocess
 import sys
 from pathlib import Path
+
+from tests.attack_rates import stated_rates
 
 from gridveil.evaluate.plan_words import privacy
 
@@ -15,15 +16,10 @@ def plan(folder: Path, line: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([GRIDVEIL, "plan", *line.split()], cwd=folder, capture_output=True, text=True, check=False)
 
 
-def rates(told: str) -> list[tuple[str, str]]:
-    """Return the attacker's rates in percent that a text states, and the epsilons behind them."""
-    return re.findall(r"at most ([0-9.]+) % \(loss ([0-9.]+)\)", told)
-
-
 def test_of_a_series_it_states_what_a_year_loses() -> None:
     of_one = [("1.11", "0.1"), ("1.22", "0.2"), ("1.22", "0.2")]
-    assert rates(" ".join(privacy(0.1))) == of_one
-    assert rates(" ".join(privacy(0.1, "month"))) == [*of_one, ("3.32", "1.2"), ("11", "2.4"), ("11", "2.4")]
+    assert stated_rates(" ".join(privacy(0.1))) == of_one
+    assert stated_rates(" ".join(privacy(0.1, "month"))) == [*of_one, ("3.32", "1.2"), ("11", "2.4"), ("11", "2.4")]
 
 
 def test_it_needs_no_data_and_leaves_nothing(tmp_path: Path) -> None:
@@ -33,7 +29,7 @@ def test_it_needs_no_data_and_leaves_nothing(tmp_path: Path) -> None:
         assert words in done.stdout
     assert "At epsilon 2 with about 100 households, over a day: the whole map is" in done.stdout
     assert "WARNING" not in done.stdout
-    assert rates(done.stdout) == [("7.39", "2"), ("54.6", "4"), ("54.6", "4")]
+    assert stated_rates(done.stdout) == [("7.39", "2"), ("54.6", "4"), ("54.6", "4")]
     assert not list(tmp_path.iterdir())
 
 

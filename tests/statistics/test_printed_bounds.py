@@ -14,13 +14,13 @@ too low or 10 % too high is 4 standard deviations or more outside the limits.
 from __future__ import annotations
 
 import math
-import re
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from tests.attack_rates import stated_rates
 from typer.testing import CliRunner
 
 from gridveil.cli.main import app
@@ -89,7 +89,7 @@ def printed_by_ledger(cap: float, *unit: str) -> list[float]:
     """Return the rates that `gridveil ledger init` prints."""
     done = CliRunner().invoke(app, ["ledger", "init", f"{len(unit)}.db", "--population", "a", "--cap", str(cap), *unit])
     assert done.exit_code == 0, done.output
-    return [float(rate) / 100 for rate in re.findall(r": at most ([0-9.]+) %", done.output)]
+    return [float(rate) / 100 for rate, _ in stated_rates(done.output)]
 
 
 @pytest.mark.parametrize("epsilon", [0.5, 1.5])

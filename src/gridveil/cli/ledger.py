@@ -44,7 +44,7 @@ def init(
     ledger: Where,
     population: Annotated[str, typer.Option(help="A public name for the households, e.g. west-london")],
     cap: Annotated[
-        str, typer.Option(help="Most epsilon that all releases may have together; behaviour and place lose twice as much")
+        str, typer.Option(help="Most epsilon of all releases together; behaviour and place lose twice as much")
     ],
     unit: Annotated[
         Unit, typer.Option(help="The cap is for all of a household, or for its readings in one window")

@@ -57,9 +57,8 @@ class Downloads:
         with self._room.turn():
             self._folder = self._folder or TemporaryDirectory(prefix="gridveil-", ignore_cleanup_errors=True)
             path = Path(self._folder.name) / file_name(served, form)
-            if not path.exists():
-                _make(served, path, form)
             if path not in self._made:
+                _make(served, path, form)
                 self._made[path] = digest(path)
         return File(path, path.name, FORMATS[form].media_type, self._made[path])
 

@@ -78,11 +78,11 @@ def _epsilons(lines: Lines) -> str:
 
 def epsilon_means(held: Held) -> str:
     """Return what the paper's epsilon is worth, by the best attack that there can be."""
-    rows = [["epsilon", "recognises a household, at most"]]
+    rows = [["epsilon", "true-positive rate, at most"]]
     rows += [[f"{epsilon:g}", f"{100 * attacker_rate(epsilon):.4f} %"] for epsilon in EPSILONS]
     return (
-        f"The paper's epsilon is {PAPER_EPSILON:g}. An attacker who knows everything about everyone else, and falsely "
-        f"accuses at most 1 in 100, recognises a household that is in the data with a chance of at most:\n\n"
+        f"The paper's epsilon is {PAPER_EPSILON:g}. An attacker who knows everything about everyone else tells at "
+        f"1 % false positives whether a household is in the data with a true-positive rate of at most:\n\n"
         f"{markdown(rows)}\n\nSo {PAPER_EPSILON:g} by itself rules out nothing in practice: it protects little, and "
         "comparisons at 1 and 3 are those that count for a publication. Results are shown for London "
         f"{_epsilons(held.london)}, for stand-ins {_epsilons(held.panels)}."

@@ -40,7 +40,7 @@ MAY_IMPORT = {
     },
     "statement": {"cube", "estimate", "mechanisms", "plan", "privacy", "release", "spec"},
     "publication": {
-        *("errors", "cube", "estimate", "ingest", "mechanisms", "privacy", "release", "spec"),
+        *("errors", "cube", "estimate", "folder", "ingest", "mechanisms", "privacy", "release", "spec"),
         *("debit", "operator_record", "plan", "statement"),
     },
     # The evaluation runs mechanisms on kernels of its own (privacy), with the sources in memory and the seeded noise of

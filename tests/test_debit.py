@@ -163,8 +163,8 @@ def test_a_window_of_the_calendar_has_its_own_budget_and_the_label_prints_the_su
     assert first.label.privacy.epsilon == 3
     one, both = ("\n".join(describe(done.label)[1].lines) for done in (first, second))
     assert "from this release" in both
-    assert "from all releases in the ledger up to this release" in both
-    assert "from all releases in the ledger up to this release" not in one
+    assert "up to this release. Rate" in both
+    assert "up to this release. Rate" not in one
     assert "read one day, at its cap of 3" in one
     assert {check.verdict for check in verify(Path("second"), open_ledger("ledger.db"))} == {"ok"}
     with pytest.raises(BudgetError, match="ledger window 2013-02-04"):

@@ -90,7 +90,7 @@ def debited(facts: LedgerFacts, epsilon: Fraction) -> list[str]:
     """Return what was debited, and what there is left, for whoever runs a command. All of it is public."""
     spent, cap = Fraction(facts.spent), Fraction(facts.cap)
     what = f"Debited epsilon {decimal(epsilon)} to population '{facts.population}' (entry {facts.hash[:12]})."
-    so_far = f"All releases so far have epsilon {decimal(spent)} together. {summary(float(spent))}"
+    so_far = f"All releases of this population so far have epsilon {decimal(spent)} together. {summary(float(spent))}"
     if facts.spent_in_window is None:
         left = f"It has spent {decimal(spent)} of {decimal(cap)}, and has {decimal(cap - spent)} left."
         return [what, left, so_far]

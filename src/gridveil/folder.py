@@ -84,6 +84,19 @@ def set_times(day: date, *paths: Path) -> None:
         os.utime(path, (midnight, midnight))
 
 
+def check_times(folder: Path) -> None:
+    """Refuse a folder on a disk that keeps no times: those of a release would tell when a run ended."""
+    with tempfile.NamedTemporaryFile(prefix=ASIDE, dir=folder) as file:
+        try:
+            os.utime(file.name, ns=(0, 0))
+            kept = Path(file.name).stat().st_mtime_ns == 0
+        except OSError:
+            kept = False
+    if not kept:
+        msg = f"{folder}: times of files cannot be set there, and would tell when a run ended; give another --out"
+        raise UsageError(msg)
+
+
 def _name(aside: Path, path: Path) -> None:
     """Give a file its name. Renaming would replace one that turned up meanwhile; linking fails then."""
     try:

@@ -49,15 +49,16 @@ def with_unlisted(spec: Spec, schedule: Schedule, folder: Path, catalogue: Catal
 def list_release(catalogue: Catalogue, folder: Path, turn: Turn, published: date) -> Catalogue:
     """Write the catalogue with one more release, published on this day, and return it.
 
-    Times of files must not depend on how long a run took: those of the series, but for its releases, are set to this
-    day. The folder comes last, because writing in it changes its time.
+    Times of files must not depend on how long a run took, so all that was written or read here is set to this day:
+    reading a file may change its time of access. Folders come last, because writing in one changes its time.
     """
     here, sums = turn.window, digest(folder / turn.name / SUMS)
     listed = Listed(path=turn.name, start=here.start, end=here.end, sha256=sums)
     releases = sorted((*catalogue.releases, listed), key=lambda one: one.start)
     longer = catalogue.model_copy(update={"releases": tuple(releases)})
     write_catalogue(folder, longer)
-    set_times(published, folder / CATALOGUE, folder / LOCK, folder)
+    release = folder / turn.name
+    set_times(published, *release.iterdir(), release, folder / CATALOGUE, folder / LOCK, folder)
     return longer
 
 

@@ -13,6 +13,7 @@ from typing import Any
 from gridveil.cube import Window
 from gridveil.debit import Spending
 from gridveil.errors import BudgetError, UsageError
+from gridveil.folder import check_times
 from gridveil.ingest.report import Report
 from gridveil.ingest.source import IngestedSource
 from gridveil.mechanisms.base import Progress, silent
@@ -184,6 +185,7 @@ def check_out(out: Path) -> None:
     if not above.is_dir() or not os.access(above, os.W_OK):
         msg = f"{out}: no folder can be made there ({above} is a file, or not yours to write); give another --out"
         raise UsageError(msg)
+    check_times(above)
 
 
 def allowed_budget(spec: Spec) -> PureDP:

@@ -89,7 +89,7 @@ def test_what_a_ledger_knew_before_a_gap_is_not_told_as_what_it_knows_now(
     else:
         for spent in (3, 9):
             assert f"does not limit the sum of all releases: epsilon {spent} up to the last of these" in told
-    assert "from all releases in the ledger up to the last of these" in told
+    assert "from all releases of population 'town' up to the last of these" in told
     assert "In the data, or not: at most 99.9878 % (loss 9)" in told
 
 

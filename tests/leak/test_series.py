@@ -77,11 +77,17 @@ def worlds(tables: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Itera
 def test_neighbours_with_the_same_noisy_answers_publish_the_same_series(
     tables: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    every = worlds(tables, tmp_path, monkeypatch)
-    first = town.content(next(every))
+    every = map(_content, worlds(tables, tmp_path, monkeypatch))
+    first = next(every)
     assert {"2013-02-03/ledger-entry.json", "2013-02-04/ledger-entry.json", CATALOGUE, "."} < set(first)
-    for series in every:
-        assert town.content(series) == first
+    for other in every:
+        assert other == first
+
+
+def _content(series: Path) -> dict[str, town.Seen]:
+    """Everything but when the first release was read: the second run does that before it reads any table."""
+    seen = town.content(series)
+    return {name: one._replace(atime_ns=0) if name.startswith("2013-02-03") else one for name, one in seen.items()}
 
 
 def test_times_are_those_of_the_days_of_publication(

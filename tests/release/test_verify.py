@@ -62,7 +62,7 @@ def debit(folder: Path, read: Window = WINDOW) -> Path:
     spending = Spending(str(folder / "ledger.db"), None, Fraction(1), {"published": read}, facts)
     spending.permit.use()
     entry, text = spending.entry()
-    caveats = not_covered(corrected=False, about_the_truth=False, ledger=True)
+    caveats = not_covered(corrected=False, about_the_truth=False, unit="household")
     label = make_label(ledger_entry=entry, ledger=in_words(entry), not_covered=caveats)
     out = folder / "release"
     digests = write_release(out, grid=GRID, window=WINDOW, estimate=make_estimate("parts"), label=label, entry=text)

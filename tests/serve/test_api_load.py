@@ -305,12 +305,11 @@ def test_a_file_that_is_made_again_is_the_same(folders: list[Path], form: str) -
 
 def test_several_releases_add_up(folders: list[Path], tmp_path: Path) -> None:
     other = write(tmp_path / "other", TOWN, "parts", epsilon=0.5)
-    sentence = (
-        "Releases about the same households add up. If these are about the same households, together they are "
-        "epsilon 1 + 0.5 = 1.5."
-    )
     with serving(folders[0], other) as client:
-        assert client.get("/api/releases").json()["together"] == client.get(HOME).json()["together"] == sentence
+        told = client.get("/api/releases").json()["together"]
+        assert told == client.get(HOME).json()["together"]
+        assert "epsilon 1 + 0.5 = 1.5." in told
+        assert all(f" {rate} %" in told for rate in ("4.49", "20.1"))  # of membership, and of behaviour and place
         tag = client.get(HOME).headers["etag"]
     with serving(folders[0]) as client:
         assert client.get("/api/releases").json()["together"] is client.get(HOME).json()["together"] is None

@@ -15,19 +15,24 @@ from __future__ import annotations
 
 import math
 from datetime import UTC, datetime, timedelta
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 from tests.attack_rates import stated_rates
+from tests.leak import town
 from typer.testing import CliRunner
 
 from gridveil.cli.main import app
 from gridveil.cube import Window
+from gridveil.debit import debited
 from gridveil.mechanisms.identity import Identity
 from gridveil.privacy.bound import Bound
+from gridveil.publication import run
 from gridveil.release.label import Privacy
+from gridveil.spec import make_spec
 from gridveil.testing import kernel_on
 
 PAIRS = 2_000_000
@@ -87,9 +92,8 @@ def attained(epsilon: float) -> dict[str, tuple[float, float]]:
 
 def printed_by_ledger(cap: float, *unit: str) -> list[float]:
     """Return the rates that `gridveil ledger init` prints."""
-    done = CliRunner().invoke(app, ["ledger", "init", f"{len(unit)}.db", "--population", "a", "--cap", str(cap), *unit])
-    assert done.exit_code == 0, done.output
-    return [float(rate) / 100 for rate, _ in stated_rates(done.output)]
+    told = gridveil("ledger", "init", f"{len(unit)}.db", "--population", "a", "--cap", str(cap), *unit)
+    return [float(rate) / 100 for rate, _ in stated_rates(told)]
 
 
 @pytest.mark.parametrize("epsilon", [0.5, 1.5])
@@ -110,3 +114,38 @@ def test_the_best_attack_stays_below_what_is_printed_and_comes_close(
         false_positives, true_positives = found[question]
         assert false_positives <= FALSE_POSITIVES, question
         assert 0.9 * bound < true_positives < bound, question
+
+
+RATES = {0.5: "1.65", 1.0: "2.72", 1.5: "4.49", 2.0: "7.39", 3.0: "20.1"}
+"""The bound 0.01 * e^loss in percent, rounded up."""
+
+
+@pytest.mark.parametrize("epsilon", [0.5, 1.5])
+def test_all_that_a_publication_prints_states_these_bounds(
+    epsilon: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The first release of a household-window ledger whose cap is the release's epsilon."""
+    monkeypatch.chdir(tmp_path)
+    once, twice = (RATES[epsilon], f"{epsilon:g}"), (RATES[2 * epsilon], f"{2 * epsilon:g}")
+    weekly = ("--unit", "household-window", "--window", "week", "--timezone", "UTC")
+    gridveil("ledger", "init", "town.db", "--population", "town", "--cap", str(epsilon), *weekly)
+    town.write(tmp_path / "tables", *town.town())
+    settings = town.settings("identity", tables=tmp_path / "tables")
+    settings |= {"epsilon": str(epsilon), "ledger": "town.db", "no_ledger": False, "mechanism": "identity"}
+    published = run(make_spec(settings))
+    capsys.readouterr()
+    label = [(rate.question, rate.loss) for rate in published.label.privacy.attack_rates]
+    assert label == [("membership", epsilon), ("behaviour", 2 * epsilon), ("place", 2 * epsilon)]
+    of_release, of_window = [once, twice, twice], [once, twice]
+    for told in (gridveil("info", "release"), Path("release/README.md").read_text()):
+        assert stated_rates(told) == [*of_release, *of_window]
+    assert stated_rates(gridveil("ledger", "show", "town.db")) == [*of_window, *of_release]
+    assert published.label.ledger_entry is not None
+    *_, so_far = debited(published.label.ledger_entry, Fraction(str(epsilon)))
+    assert f"{once[0]} % true positives for in the data or not, and {twice[0]} % for" in so_far
+
+
+def gridveil(*words: str) -> str:
+    done = CliRunner().invoke(app, [*words])
+    assert done.exit_code == 0, done.output
+    return done.output

@@ -79,7 +79,7 @@ def _at_the_cap(population: Population) -> AttackStatement:
     """Return what an attacker can learn once all of the cap is spent: on a household, or on one ledger window."""
     cap = float(population.cap)
     if population.window is None:
-        return AttackStatement(attack_rates(cap), "all releases, at the cap")
+        return AttackStatement(attack_rates(cap), "all releases of this population, at the cap")
     return of_a_window(attack_rates(cap, OF_A_WINDOW), population.window, str(population.cap))
 
 
@@ -128,18 +128,19 @@ def tell(account: Account, console: Console) -> None:
 def _standing(account: Account) -> list[str]:
     """Return unit, cap, what was spent and what is left."""
     population, standing = account.population, account.standing
-    so_far = AttackStatement(attack_rates(float(standing.spent)), "all releases so far") if account.debits else None
+    spent = attack_rates(float(standing.spent)) if account.debits else []
+    so_far = [AttackStatement(spent, "all releases of this population so far")] if spent else []
     if population.window is None:
         return [
             "Unit: household (all releases about a household add up).",
             f"Cap {amount(standing.cap)}, spent {amount(standing.spent)}, left {amount(standing.remaining)}.",
-            *in_words([so_far] if so_far else []),
+            *in_words(so_far),
         ]
     least = f" The {population.window} with the least left has {amount(standing.remaining)}."
     return [
         f"Unit: household-window (the readings of a household in one {population.window}, {population.timezone} time).",
         f"Cap {amount(standing.cap)} for each {population.window}.{least if account.debits else ''}",
-        *in_words([_at_the_cap(population), *([so_far] if so_far else [])]),
+        *in_words([_at_the_cap(population), *so_far]),
     ]
 
 

@@ -42,7 +42,8 @@ Bound = Annotated[
     str | None, typer.Option(help="auto: choose the bound in all privately, from epsilon", rich_help_panel=PRIVACY)
 ]
 Epsilon = Annotated[
-    str | None, typer.Option(help="The budget: 1 strong, 3 moderate, from 5 on weak", rich_help_panel=PRIVACY)
+    str | None,
+    typer.Option(help="The budget: 1 strong, 3 moderate, 5 weak; twice it for behaviour", rich_help_panel=PRIVACY),
 ]
 Acknowledge = Annotated[bool, typer.Option("--acknowledge", help="Allow epsilon above 30", rich_help_panel=PRIVACY)]
 MechanismName = Annotated[str | None, typer.Option(help="See `gridveil mechanisms` [mosaic]", rich_help_panel=PRIVACY)]

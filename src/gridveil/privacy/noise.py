@@ -31,6 +31,7 @@ LARGEST_ANSWER = 2**62
 """Answers with staircase noise are cut off here."""
 
 SETTINGS = "OPENSSL_CONF"
+AT_SECURE = 23
 DEFAULT_SETTINGS = Path("/usr/local/ssl/openssl.cnf")
 """The file that OpenDP's OpenSSL obeys if the environment variable names no other."""
 
@@ -159,6 +160,15 @@ def _toss(chance: int, count: int) -> NDArray[np.bool_]:
     return np.asarray((bits[0] < high) | ((bits[0] == high) & (bits[1] < low)))
 
 
+def _ignores_variables() -> bool:
+    """Whether libraries ignore variables of the environment here: Linux sets AT_SECURE in its auxiliary vector."""
+    if not sys.platform.startswith("linux"):
+        return False
+    import ctypes
+
+    return bool(ctypes.CDLL(None).getauxval(AT_SECURE))
+
+
 def _start_generator() -> None:
     """Import OpenDP and start the generator of its OpenSSL, which no settings file of OpenSSL can then change.
 
@@ -167,14 +177,22 @@ def _start_generator() -> None:
     is made here, with an empty file; threads and forks keep what it started. Then the variable is given back, because
     Python's `ssl` and child processes read it, too. OpenSSL's other variables (`OPENSSL_MODULES`, `OPENSSL_ENGINES`,
     `OPENSSL_CONF_INCLUDE`) tell where to find what a settings file names, and an empty one names nothing.
-    Where OpenDP was imported before, somebody may have drawn: if there is a settings file, that is refused.
+    Where OpenDP was imported before, somebody may have drawn: if there is a settings file, that is refused. So is the
+    default file in a process with more rights than its user (setuid, file capabilities), where OpenSSL does not read
+    the variable.
     """
     named = os.environ.get(SETTINGS)
+    if _ignores_variables() and DEFAULT_SETTINGS.exists():
+        msg = (
+            f"this process has more rights than its user, so that OpenSSL obeys {DEFAULT_SETTINGS}, which may change "
+            "the random generator: publish without setuid and file capabilities, or take the file away"
+        )
+        raise UsageError(msg)
     if "opendp" in sys.modules and (named is not None or DEFAULT_SETTINGS.exists()):
         msg = (
             f"OpenDP was imported before gridveil's noise, and OpenSSL has a settings file "
             f"({named or DEFAULT_SETTINGS}), which may have changed the random generator. Import "
-            f"gridveil.privacy.noise before opendp, or take the file or {SETTINGS} away"
+            f"gridveil.privacy.noise before opendp, or take the file or {SETTINGS} away and start Python again"
         )
         raise UsageError(msg)
     from opendp.mod import enable_features

@@ -86,13 +86,13 @@ def attack_statements(facts: LedgerFacts, shown: float, when: str = "up to this 
     others = float(Fraction(facts.spent)) > shown
     return [
         *([of_a_window(about_window, facts.window, facts.cap)] if about_window and facts.window else []),
-        *([AttackStatement(about_all, f"all releases in the ledger {when}")] if others else []),
+        *([AttackStatement(about_all, f"all releases of population '{facts.population}' {when}")] if others else []),
     ]
 
 
 def of_a_window(rates: list[AttackRate], window: str, cap: str) -> AttackStatement:
     """Return the statement about one ledger window, once its cap is spent."""
-    releases = f"all releases that read one {window}, at its cap of {decimal(Fraction(cap))}"
+    releases = f"all releases of this population that read one {window}, at its cap of {decimal(Fraction(cap))}"
     return AttackStatement(rates, releases, window)
 
 

@@ -42,7 +42,8 @@ class SeriesLabel(Label):
     """What follows from the labels of releases about the same homes, one after the other in time.
 
     It is no file: every release keeps its own label. `epsilon` is the exact sum, which is what a household that is in
-    all of them loses (sequential composition); measurements and bounds are in the releases' own labels.
+    all of them loses, for whether it is in the data (sequential composition). Measurements and bounds are in the
+    releases' own labels.
     """
 
     parts: list[PartFacts]
@@ -85,7 +86,8 @@ class SeriesLabel(Label):
         """Return the releases that the series is made of."""
         several = (
             f"{len(self.parts)} releases, each with its own label. The epsilon above is their sum: what a household "
-            "that is in all of them loses. One of them alone promises the epsilon in its line:"
+            "that is in all of them loses, for whether it is in the data. One of them alone promises the epsilon in "
+            "its line:"
             if self.releases > 1
             else "One release, with its own label:"
         )
@@ -162,6 +164,8 @@ def total_epsilon(labels: Sequence[Label]) -> Fraction:
 
 def all_together(labels: Sequence[Label]) -> str:
     """Return what a household loses by a whole series, for the label of one of its runs, which adds up its own."""
+    if not all(label.private for label in labels):
+        return "Not all releases of this series are private. Together they are not."
     epsilon = float(total_epsilon(labels))
     return (
         f"All {len(labels)} releases of this series, also those beyond its gaps, have epsilon {wording.exact(epsilon)} "

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from decimal import ROUND_CEILING, Context
 
 from gridveil.privacy.budget import PLAIN_WORDS_FROM
 from gridveil.privacy.discrete_laplace import VECTORISED_FROM
@@ -49,6 +50,7 @@ NOT_COVERED = (
     "What other households reveal: those alike in habit or weather tell about each other, in any useful release.",
     OTHERS,
     "How long the run took, and anything else seen of the machine it ran on.",
+    "Attackers who can break AES-256 or ChaCha20, which generate the random bits.",
     CUT,
     SPREAD,
 )
@@ -82,13 +84,18 @@ def exact(epsilon: float) -> str:
 
 
 def percent(rate: float) -> str:
-    """Return a rate in per cent: three digits, and more where those would pass for certainty.
+    """Return a rate in per cent, rounded up: three digits, and more where those would pass for certainty.
 
-    >>> percent(0.0271828), percent(0.999955)
-    ('2.72', '99.9955')
+    >>> percent(0.0448169), percent(0.01), percent(0.999955)
+    ('4.49', '1', '99.9955')
     """
-    short = f"{100 * rate:.3g}"
-    return f"{100 * rate:.6g}" if short == "100" else short
+    short = _rounded_up(100 * rate, 3)
+    return _rounded_up(100 * rate, 6) if short == "100" else short
+
+
+def _rounded_up(number: float, digits: int) -> str:
+    exact = Context(prec=digits, rounding=ROUND_CEILING).create_decimal(repr(number))
+    return f"{exact.normalize():f}"
 
 
 def exact_noise(measured: Iterable[tuple[str, int]], opendp: str) -> str:

@@ -37,7 +37,8 @@ class Downloads:
 
     def __init__(self) -> None:
         self._folder: TemporaryDirectory[str] | None = None
-        self._made: dict[Path, str] = {}  # with their digests
+        self._made: set[Path] = set()
+        self._digests: dict[Path, str] = {}
         self._room = Heavy(at_once=1, waiting=3, patience=120.0)
 
     def close(self) -> None:
@@ -50,7 +51,7 @@ class Downloads:
         """Return a file, made now if need be; one at a time, beside other questions."""
         if form in served.files:
             path = served.files[form]
-            return File(path, file_name(served, form), OWN[form][1], served.digests[path])
+            return File(path, file_name(served, form), OWN[form][1], self._digest(path))
         why = _refused(served, form)
         if why is not None:
             raise UsageError(why)
@@ -59,8 +60,14 @@ class Downloads:
             path = Path(self._folder.name) / file_name(served, form)
             if path not in self._made:
                 _make(served, path, form)
-                self._made[path] = digest(path)
-        return File(path, path.name, FORMATS[form].media_type, self._made[path])
+                self._made.add(path)
+        return File(path, path.name, FORMATS[form].media_type, self._digest(path))
+
+    def _digest(self, path: Path) -> str:
+        """Return the digest of a file, computed when it is first handed out."""
+        if path not in self._digests:
+            self._digests[path] = digest(path)
+        return self._digests[path]
 
 
 def downloads(served: Served) -> list[dict[str, Any]]:

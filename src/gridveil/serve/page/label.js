@@ -47,11 +47,14 @@ function ruler(epsilon, these) {
     below(left + width, 'end', 'weaker 30'));
 }
 
-/** Rates as the label prints them: three digits, and more where those would pass for certainty. */
-const percent = (rate) => {
-  const short = Number((100 * rate).toPrecision(3));
-  return `${short === 100 ? Number((100 * rate).toPrecision(6)) : short} %`;
+/** Rounded up to some digits: "at most" must not become less. */
+const up = (value, digits) => {
+  const unit = 10 ** (Math.floor(Math.log10(value)) + 1 - digits);
+  return Number((Math.ceil(value / unit - 1e-9) * unit).toPrecision(digits));
 };
+
+/** Rates as the label prints them: three digits, and more where those would pass for certainty. */
+const percent = (rate) => `${up(100 * rate, 3) === 100 ? up(100 * rate, 6) : up(100 * rate, 3)} %`;
 
 /** Pairs of worlds that differ in one household, and how well they can be told apart from some releases. */
 function attackRates({releases, rates}) {

@@ -108,7 +108,7 @@ def _release(estimate: Any, path: Path) -> Entries:  # noqa: ANN401  # an Estima
 def _label(label: Label) -> Entries:
     """Return the figures of a label."""
     privacy = label.privacy
-    rates = [privacy.attacker_false_positive_rate, privacy.attacker_true_positive_rate]
+    rates = [rate.true_positive_rate for rate in privacy.attack_rates]
     asked = [[one.labels, one.epsilon, one.bound_kwh] for one in label.measurements]
     yield "label, epsilon", [privacy.epsilon, privacy.epsilon_accounted, *rates]
     yield "label, bounds", [[bound.step_kwh, bound.window_kwh, bound.steps] for bound in label.bounds]

@@ -508,7 +508,8 @@ def test_mosaic_starts_from_what_earlier_releases_tell(series: dict[str, Any], t
     """By the local clock, though the week that is learned from has an hour less. A stated shape is for the first."""
     shape = tmp_path / "shape.csv"
     shape.write_text("hour,kwh\n" + "".join(f"{hour},{1 + (hour == 3)}\n" for hour in range(24)))
-    mosaic = {**series, "mechanism": "mosaic", "epsilon": "30", "profile": shape, "choices": "By committee"}
+    mosaic = {**series, "mechanism": "mosaic", "epsilon": "300", "acknowledge": True, "profile": shape}
+    mosaic |= {"choices": "By committee"}
     first, second, third = (published(mosaic).label for _ in NAMES)
     stated = first.mechanism.parameters["profile"]
     assert [stated[3], sum(stated)] == [2, 50]

@@ -267,7 +267,8 @@ def test_the_label_says_what_is_promised_and_what_is_not(page: Page, town: Relea
     page.locator("#how-private").click()
     label = page.locator("#label")
     expect(label).to_contain_text("at most e^3 (20.1) times as likely")
-    expect(label).to_contain_text("with a chance of at most 20.1 %")
+    for worlds, rate in (("In the data, or not", "20.1 %"), ("One of two places", "99.8 %")):
+        expect(label.get_by_role("row", name=worlds)).to_contain_text(rate)
     for line in town.label.not_covered:
         expect(label).to_contain_text(line)
     page.get_by_role("button", name="Close", exact=True).click()

@@ -55,6 +55,7 @@ class SparkEngine:
         self._session = session(settings)
         self._numbers = itertools.count()
         self._kept: list[Any] = []
+        self._views: list[str] = []
         self._states: dict[str, list[tuple[str, int, int]]] = {}
         self._reading = "Spark"
 
@@ -162,6 +163,8 @@ class SparkEngine:
 
     def close(self) -> None:
         """Let go of what was kept. Spark itself goes on, for who else uses it, and ends with the process."""
+        while self._views:  # a view holds the plan of what was kept, with all that it has broadcast
+            self._session.catalog.dropTempView(self._views.pop())
         while self._kept:
             self._kept.pop().unpersist(False)  # noqa: FBT003  # Java's: do not wait
 
@@ -237,4 +240,5 @@ class SparkEngine:
 
         view = f"{name}_{next(self._numbers)}"
         table.createTempView(view)
+        self._views.append(view)
         return ibis.table(columns, name=view)

@@ -19,20 +19,21 @@ from typing import Any
 
 import numpy as np
 
-from gridveil.audit.attacks.differencing import exposed
-from gridveil.audit.attacks.publication import Publication
-from gridveil.audit.attacks.rates import Rate, rate_at
-from gridveil.audit.attacks.scores import Likeness, Suspect
-from gridveil.audit.attacks.transcript import listen
-from gridveil.cli.study_bar import study_bar
-from gridveil.cube import Grid, Window
-from gridveil.estimate import Floats, Ints
-from gridveil.evaluate.dataset import Dataset, Placed
-from gridveil.evaluate.study import run_study
-from gridveil.evaluate.town import DEMO_WINDOW, Town, make_town
-from gridveil.evaluate.yardsticks.count_rule import CountRule
-from gridveil.privacy.bound import Bound
-from gridveil.testing import ArraySource
+from gridveil.geography.grid import Grid
+from gridveil.model.units import Floats, Ints
+from gridveil.model.window import Window
+from gridveil.research.audit.attacks.differencing import exposed
+from gridveil.research.audit.attacks.publication import Publication
+from gridveil.research.audit.attacks.rates import Rate, rate_at
+from gridveil.research.audit.attacks.scores import Likeness, Suspect
+from gridveil.research.audit.attacks.transcript import listen
+from gridveil.research.commands.study_bar import study_bar
+from gridveil.research.compare.study import run_study
+from gridveil.research.datasets.dataset import Dataset, Placed
+from gridveil.research.nonprivate.count_rule import CountRule
+from gridveil.simulate.sources import ArraySource
+from gridveil.simulate.town import DEMO_WINDOW, Town, make_town
+from gridveil.trusted.kernel.bound import Bound
 
 HOUSEHOLDS, SIDE = 5000, 16
 GRID = Grid(0, 0, 8000, 8000, nx=SIDE, ny=SIDE)

@@ -10,9 +10,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, NullLocator
 
-from gridveil.audit.attacks.tables import rate_of
-from gridveil.evaluate.compare_figure import COLOURS, INK, LINE, QUIET
-from gridveil.privacy.budget import attacker_rate
+from gridveil.report.figures.style import COLOURS, INK, LINE, QUIET
+from gridveil.research.audit.attacks.tables import rate_of
+from gridveil.trusted.budget import attacker_rate
 
 BLUE, RED, GREEN, PINK = COLOURS[:4]
 LOOKS = {

@@ -18,14 +18,14 @@ import numpy as np
 from attacks import EPSILONS, GRID, HOUSEHOLDS, VALUES_EPSILONS, WINDOW, ordinary, placed, suspect, told, town
 from attacks_figures import draw_difference, draw_rates
 
-from gridveil.audit.attacks.differencing import alone_between, exposed, publish_by_rule, whole_wh, without
-from gridveil.audit.attacks.rates import rate_at
-from gridveil.audit.attacks.scores import Likeness
-from gridveil.audit.attacks.tables import put
-from gridveil.cube import Grid
-from gridveil.evaluate.dataset import Placed
-from gridveil.evaluate.town import Town
-from gridveil.evaluate.yardsticks.count_rule import CountRule
+from gridveil.geography.grid import Grid
+from gridveil.research.audit.attacks.differencing import alone_between, exposed, publish_by_rule, whole_wh, without
+from gridveil.research.audit.attacks.rates import rate_at
+from gridveil.research.audit.attacks.scores import Likeness
+from gridveil.research.audit.attacks.tables import put
+from gridveil.research.datasets.dataset import Placed
+from gridveil.research.nonprivate.count_rule import CountRule
+from gridveil.simulate.town import Town
 
 KEPT = Path(__file__).with_name("attacks.json")
 DOCS = Path(__file__).parent.parent / "docs"

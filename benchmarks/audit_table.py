@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from gridveil.audit.words import markdown
+from gridveil.research.audit.words import markdown
 
 DOCS = Path(__file__).parent.parent / "docs"
 START, END = "<!-- table: made by benchmarks/audit_table.py -->", "<!-- end of the table -->"

@@ -20,14 +20,16 @@ from typing import Any
 import numpy as np
 from stamp import stamp
 
-from gridveil.cube import Grid, Window
-from gridveil.estimate import Floats, Posterior
-from gridveil.folder import new_folder
-from gridveil.release.area import Area
-from gridveil.release.files import LABEL, README, VALUES, dump_label
-from gridveil.release.netcdf import write_slabs
-from gridveil.release.open import Release, open_release
-from gridveil.release.readme import readme
+from gridveil.geography.area import Area
+from gridveil.geography.grid import Grid
+from gridveil.model.estimate import Posterior
+from gridveil.model.folder import new_folder
+from gridveil.model.units import Floats
+from gridveil.model.window import Window
+from gridveil.release.format.files import LABEL, README, VALUES, dump_label
+from gridveil.release.format.netcdf import write_slabs
+from gridveil.release.format.readme import readme
+from gridveil.release.query.open import Release, open_release
 
 HERE = Path(__file__).parent
 SIDE, STEPS, DRAWS, BLOCKS = 256, 8760, 128, 4

@@ -22,20 +22,20 @@ from typing import Any
 
 from mosaic import BOUNDS, CASES, CLIP, EPSILONS, WORKLOADS
 
-from gridveil.cli.study_bar import study_bar
-from gridveil.estimate import Posterior
-from gridveil.evaluate.halves import HalfTowns
-from gridveil.evaluate.question import parse_method
-from gridveil.evaluate.study import run_study
-from gridveil.evaluate.trial import AUTO, Trial
-from gridveil.evaluate.workloads import QUERIES, draw_workload
-from gridveil.mechanisms.bounded import release_with_private_bound
 from gridveil.mechanisms.registry import make
-from gridveil.privacy.budget import PureDP
-from gridveil.privacy.kernel import Kernel
-from gridveil.release.error_bars.posterior import Draws
-from gridveil.release.prefix import box_sums, prefix_sums
-from gridveil.testing import SeededLaplace
+from gridveil.model.estimate import Posterior
+from gridveil.model.prefix import box_sums, prefix_sums
+from gridveil.publishing.bounded import release_with_private_bound
+from gridveil.research.commands.study_bar import study_bar
+from gridveil.research.compare.question import parse_method
+from gridveil.research.compare.study import run_study
+from gridveil.research.compare.trial import AUTO, Trial
+from gridveil.research.datasets.halves import HalfTowns
+from gridveil.simulate.sources import SeededLaplace
+from gridveil.simulate.workloads import QUERIES, draw_workload
+from gridveil.trusted.budget import PureDP
+from gridveil.trusted.kernel.kernel import Kernel
+from gridveil.uncertainty.posterior import Draws
 
 WH_PER_KWH = 1000
 ROUNDING = 1e-6  # kWh; prefix sums of nothing are not exactly 0

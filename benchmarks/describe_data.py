@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from gridveil.evaluate.describe import tables
+from gridveil.research.datasets.describe import tables
 
 PAGE = Path(__file__).parent.parent / "docs" / "data.md"
 BEGIN, END = "<!-- figures -->\n", "\n<!-- end of figures -->"

@@ -19,17 +19,18 @@ from unittest.mock import patch
 
 from mosaic import BOUNDS, CASES, CLIP, EPSILONS
 
-from gridveil.cli.study_bar import study_bar
-from gridveil.cube import Grid, Window
-from gridveil.evaluate.dataset import Dataset, Placed
-from gridveil.evaluate.districts import make_districts
-from gridveil.evaluate.halves import HalfTowns
-from gridveil.evaluate.scoring import Scorer
-from gridveil.evaluate.trial import AUTO
+from gridveil.geography.grid import Grid
 from gridveil.mechanisms.mosaic import Mosaic
-from gridveil.privacy.budget import PureDP
-from gridveil.privacy.kernel import Kernel
-from gridveil.testing import SeededLaplace
+from gridveil.model.window import Window
+from gridveil.research.commands.study_bar import study_bar
+from gridveil.research.compare.scoring import Scorer
+from gridveil.research.compare.trial import AUTO
+from gridveil.research.datasets.dataset import Dataset, Placed
+from gridveil.research.datasets.districts import make_districts
+from gridveil.research.datasets.halves import HalfTowns
+from gridveil.simulate.sources import SeededLaplace
+from gridveil.trusted.budget import PureDP
+from gridveil.trusted.kernel.kernel import Kernel
 
 WORKLOADS = ("random", "large")
 TOWNS = [(2_000, 3.0), (3_000, 3.0), (1_000, 30.0), (3_000, 10.0), (10_000, 10.0)]

@@ -14,9 +14,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from gridveil.cube import Grid, Window
-from gridveil.ingest.ingest import ingest
-from gridveil.ingest.schema import HouseholdsTable, ReadingsTable
+from gridveil.geography.grid import Grid
+from gridveil.model.window import Window
+from gridveil.trusted.engines.base.schema import HouseholdsTable, ReadingsTable
+from gridveil.trusted.source.ingest import ingest
 
 READINGS = Path(__file__).parents[2] / "shared" / "data" / "lcl" / "readings_hourly.parquet"
 WINDOW = Window(datetime(2013, 1, 14, tzinfo=UTC), timedelta(hours=1), 1008)

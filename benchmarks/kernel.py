@@ -20,14 +20,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gridveil.cube import Grid, Window
-from gridveil.mechanisms.even import Even
-from gridveil.mechanisms.identity import Identity
-from gridveil.privacy.bound import Bound
-from gridveil.privacy.budget import PureDP
-from gridveil.privacy.kernel import Kernel
-from gridveil.privacy.measure import Measure
-from gridveil.testing import InventedSource
+from gridveil.geography.grid import Grid
+from gridveil.mechanisms.literature.even import Even
+from gridveil.mechanisms.literature.identity import Identity
+from gridveil.model.window import Window
+from gridveil.simulate.sources import InventedSource
+from gridveil.trusted.budget import PureDP
+from gridveil.trusted.kernel.bound import Bound
+from gridveil.trusted.kernel.kernel import Kernel
+from gridveil.trusted.kernel.measure import Measure
 
 GRID = Grid(0, 0, 256, 256, nx=256, ny=256)
 START, STEP = datetime(2013, 1, 1, tzinfo=UTC), timedelta(hours=1)

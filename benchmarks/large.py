@@ -7,10 +7,10 @@ from datetime import UTC, datetime, timedelta
 
 import numpy as np
 
-from gridveil.cube import Window
 from gridveil.mechanisms.mosaic import Mosaic
-from gridveil.privacy.bound import Bound
-from gridveil.testing import kernel_on
+from gridveil.model.window import Window
+from gridveil.simulate.sources import kernel_on
+from gridveil.trusted.kernel.bound import Bound
 
 SIDE, STEPS, EPSILON = 256, 720, 3
 STEP_BOUND = 23_000

@@ -7,8 +7,8 @@ import time
 from pathlib import Path
 from typing import Any
 
-from gridveil.evaluate.demo import publish_town
-from gridveil.evaluate.town import demo_town
+from gridveil.simulate.demo import publish_town
+from gridveil.simulate.town import demo_town
 
 
 def measure(mechanism: str) -> dict[str, Any]:

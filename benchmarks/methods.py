@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import time
 
-from gridveil.evaluate.datasets import open_dataset
-from gridveil.evaluate.placements import place_dataset
 from gridveil.mechanisms.registry import make, names
-from gridveil.privacy.bound import Bound
-from gridveil.privacy.budget import PureDP
-from gridveil.privacy.kernel import Kernel
+from gridveil.research.datasets.datasets import open_dataset
+from gridveil.research.datasets.placements import place_dataset
+from gridveil.trusted.budget import PureDP
+from gridveil.trusted.kernel.bound import Bound
+from gridveil.trusted.kernel.kernel import Kernel
 
 BOUND = Bound(step=20_000, window=222_000)
 EPSILON = 30  # the paper's: trees are finest, so methods are slowest

@@ -14,13 +14,13 @@ from collections.abc import Iterator
 from itertools import product
 from pathlib import Path
 
-from gridveil.cli.study_bar import study_bar
-from gridveil.evaluate.halves import HalfTowns
-from gridveil.evaluate.question import parse_method
-from gridveil.evaluate.study import run_study
-from gridveil.evaluate.trial import AUTO, RunTrial, Trial
 from gridveil.mechanisms.registry import names
-from gridveil.privacy.bound import Bound
+from gridveil.research.commands.study_bar import study_bar
+from gridveil.research.compare.question import parse_method
+from gridveil.research.compare.study import run_study
+from gridveil.research.compare.trial import AUTO, RunTrial, Trial
+from gridveil.research.datasets.halves import HalfTowns
+from gridveil.trusted.kernel.bound import Bound
 
 CASES = [*product(("250", "1024", "all"), ("uniform", "normal", "density")), ("1024", "one-per-cell")]
 EPSILONS = (1.0, 3.0, 10.0, 30.0)

@@ -10,9 +10,9 @@ from itertools import product
 from pathlib import Path
 from typing import NamedTuple
 
-from gridveil.evaluate.scoring import Record
-from gridveil.evaluate.summary import method_of
-from gridveil.release.error_bars.intervals import t_quantile
+from gridveil.research.compare.scoring import Record
+from gridveil.research.compare.summary import method_of
+from gridveil.uncertainty.intervals import t_quantile
 
 OUTER = ("outer", "common")
 MOSAIC = ("mosaic", "auto")

@@ -20,21 +20,21 @@ from typing import Any
 
 import numpy as np
 
-from gridveil.cube import Window
-from gridveil.estimate import Floats
-from gridveil.evaluate.dataset import WH_PER_KWH, Dataset, Placed
-from gridveil.evaluate.errors import mre_floor, range_sums, wape
-from gridveil.evaluate.lcl import HOUR, load_lcl
-from gridveil.evaluate.placements import place_dataset
-from gridveil.evaluate.workloads import draw_workload
-from gridveil.learned_shape import BACK, average_day
-from gridveil.mechanisms.bounded import release_with_private_bound
 from gridveil.mechanisms.mosaic import Mosaic
 from gridveil.mechanisms.mosaic.public_shape import read_shape
-from gridveil.privacy.bound import Bound
-from gridveil.privacy.budget import PureDP
-from gridveil.privacy.kernel import Kernel
-from gridveil.testing import SeededLaplace
+from gridveil.model.units import WH_PER_KWH, Floats
+from gridveil.model.window import Window
+from gridveil.publishing.bounded import release_with_private_bound
+from gridveil.publishing.learned_shape import BACK, average_day
+from gridveil.research.datasets.dataset import Dataset, Placed
+from gridveil.research.datasets.lcl import HOUR, load_lcl
+from gridveil.research.datasets.placements import place_dataset
+from gridveil.simulate.errors import mre_floor, range_sums, wape
+from gridveil.simulate.sources import SeededLaplace
+from gridveil.simulate.workloads import draw_workload
+from gridveil.trusted.budget import PureDP
+from gridveil.trusted.kernel.bound import Bound
+from gridveil.trusted.kernel.kernel import Kernel
 
 FIRST = datetime(2013, 1, 14, tzinfo=UTC)
 WEEKS, HOURS = 6, 168

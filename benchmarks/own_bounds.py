@@ -16,19 +16,19 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-import gridveil.evaluate
-from gridveil.cli.study_bar import study_bar
-from gridveil.evaluate.dataset import Placed
-from gridveil.evaluate.datasets import open_dataset
-from gridveil.evaluate.own_bounds import FACTORS, KINDS, scaled_bound
-from gridveil.evaluate.placements import place_dataset
-from gridveil.evaluate.scoring import Record
-from gridveil.evaluate.study import run_study
-from gridveil.evaluate.trial import RunTrial, Trial
+import gridveil.research
 from gridveil.mechanisms.registry import names
-from gridveil.privacy.bound import Bound
+from gridveil.research.commands.study_bar import study_bar
+from gridveil.research.compare.own_bounds import FACTORS, KINDS, scaled_bound
+from gridveil.research.compare.scoring import Record
+from gridveil.research.compare.study import run_study
+from gridveil.research.compare.trial import RunTrial, Trial
+from gridveil.research.datasets.dataset import Placed
+from gridveil.research.datasets.datasets import open_dataset
+from gridveil.research.datasets.placements import place_dataset
+from gridveil.trusted.kernel.bound import Bound
 
-TABLE = Path(gridveil.evaluate.__file__).parent / "own_bounds.json"
+TABLE = Path(gridveil.research.__file__).parent / "own_bounds.json"
 GRID = (32, 32)
 PLACEMENT = "uniform"
 DATASET = "lcl"

@@ -18,14 +18,14 @@ from pathlib import Path
 
 import numpy as np
 
-from gridveil.cli.study_bar import study_bar
-from gridveil.cube import Window
-from gridveil.estimate import Floats, Ints
-from gridveil.evaluate.halves import HalfTowns
-from gridveil.mechanisms.population.bounds import space_bound
-from gridveil.mechanisms.population.fit import fit_population
-from gridveil.mechanisms.population.histogram import Bins, histogram_epsilon
-from gridveil.privacy.bound import Bound
+from gridveil.mechanisms.bounds.bounds import space_bound
+from gridveil.mechanisms.bounds.fit import fit_population
+from gridveil.mechanisms.bounds.histogram import Bins, histogram_epsilon
+from gridveil.model.units import Floats, Ints
+from gridveil.model.window import Window
+from gridveil.research.commands.study_bar import study_bar
+from gridveil.research.datasets.halves import HalfTowns
+from gridveil.trusted.kernel.bound import Bound
 
 STEP_BOUND, STEPS, CELLS, SPACE = 23_000, 120, 1024, 0.8
 HOUR = 1000.0  # Wh

@@ -38,19 +38,19 @@ from unittest.mock import patch
 
 import numpy as np
 
-import gridveil.audit.study as audit_module
-import gridveil.privacy.kernel as kernel_module
-import gridveil.publication as publish_module
-from gridveil.audit.effort import Effort
-from gridveil.audit.least import least, least_by_whole_runs, least_largest_loss, least_loss
-from gridveil.evaluate.demo import EPSILON
-from gridveil.evaluate.town import DEMO_GRID, DEMO_WINDOW, demo_town
+import gridveil.publishing.run as publish_module
+import gridveil.research.audit.study as audit_module
+import gridveil.trusted.kernel.kernel as kernel_module
 from gridveil.mechanisms.registry import names
-from gridveil.release.label import Label
-from gridveil.release.open import open_release
-from gridveil.release.write import write_release
-from gridveil.spec import make_spec
-from gridveil.testing import SeededLaplace
+from gridveil.publishing.spec import make_spec
+from gridveil.release.format.label import Label
+from gridveil.release.format.write import write_release
+from gridveil.release.query.open import open_release
+from gridveil.research.audit.effort import Effort
+from gridveil.research.audit.least import least, least_by_whole_runs, least_largest_loss, least_loss
+from gridveil.simulate.demo import EPSILON
+from gridveil.simulate.sources import SeededLaplace
+from gridveil.simulate.town import DEMO_GRID, DEMO_WINDOW, demo_town
 
 Entries = Iterator[tuple[str, Any]]  # names, and values that JSON can hold
 PINNED = {

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import time
 
-from gridveil.evaluate.datasets import open_dataset
-from gridveil.evaluate.placements import place_dataset
-from gridveil.evaluate.scoring import Scorer
-from gridveil.evaluate.workloads import WORKLOADS
+from gridveil.research.compare.scoring import Scorer
+from gridveil.research.datasets.datasets import open_dataset
+from gridveil.research.datasets.placements import place_dataset
+from gridveil.simulate.workloads import WORKLOADS
 
 
 def measure() -> dict[str, float]:

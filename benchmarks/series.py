@@ -20,20 +20,21 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from gridveil.cube import Grid, Window
-from gridveil.estimate import Floats
-from gridveil.evaluate.town import Town, make_town
-from gridveil.mechanisms.bounded import release_with_private_bound
+from gridveil.geography.grid import Grid
 from gridveil.mechanisms.registry import make
-from gridveil.privacy.bound import Bound
-from gridveil.privacy.budget import PureDP
-from gridveil.privacy.kernel import Kernel
-from gridveil.release.catalogue import Catalogue, Listed, write_catalogue
-from gridveil.release.label import GridFacts, Label, MechanismFacts, Privacy, WindowFacts
-from gridveil.release.open import Release, open_release
-from gridveil.release.prefix import box_sums, prefix_sums
-from gridveil.release.write import write_release
-from gridveil.testing import ArraySource, SeededLaplace
+from gridveil.model.prefix import box_sums, prefix_sums
+from gridveil.model.units import Floats
+from gridveil.model.window import Window
+from gridveil.publishing.bounded import release_with_private_bound
+from gridveil.release.format.label import GridFacts, Label, MechanismFacts, Privacy, WindowFacts
+from gridveil.release.format.write import write_release
+from gridveil.release.query.open import Release, open_release
+from gridveil.release.series.catalogue import Catalogue, Listed, write_catalogue
+from gridveil.simulate.sources import ArraySource, SeededLaplace
+from gridveil.simulate.town import Town, make_town
+from gridveil.trusted.budget import PureDP
+from gridveil.trusted.kernel.bound import Bound
+from gridveil.trusted.kernel.kernel import Kernel
 
 GRID = Grid(0, 0, 8000, 8000, nx=24, ny=24)
 START, HOUR, WEEK, WEEKS, HOUSEHOLDS = datetime(2013, 1, 7, tzinfo=UTC), timedelta(hours=1), 168, 8, 3000

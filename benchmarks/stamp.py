@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from datetime import date
 
-from gridveil.cube import Grid, Window
-from gridveil.release.label import GridFacts, Label, MechanismFacts, Privacy, WindowFacts
+from gridveil.geography.grid import Grid
+from gridveil.model.window import Window
+from gridveil.release.format.label import GridFacts, Label, MechanismFacts, Privacy, WindowFacts
 
 
 def stamp(title: str, grid: Grid, window: Window) -> Label:

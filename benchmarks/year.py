@@ -27,17 +27,18 @@ from big import milliseconds, pairs
 from numpy.typing import NDArray
 from stamp import stamp
 
-from gridveil.cube import Grid, Window
-from gridveil.mechanisms.bounded import release_with_private_bound
+from gridveil.geography.area import Area
+from gridveil.geography.grid import Grid
 from gridveil.mechanisms.registry import make
-from gridveil.privacy.bound import Bound
-from gridveil.privacy.budget import PureDP
-from gridveil.privacy.kernel import Kernel
-from gridveil.release.area import Area
-from gridveil.release.open import open_release
-from gridveil.release.room import most_bytes
-from gridveil.release.verify import verify
-from gridveil.release.write import write_release
+from gridveil.model.window import Window
+from gridveil.publishing.bounded import release_with_private_bound
+from gridveil.release.format.room import most_bytes
+from gridveil.release.format.write import write_release
+from gridveil.release.query.open import open_release
+from gridveil.release.verify.verify import verify
+from gridveil.trusted.budget import PureDP
+from gridveil.trusted.kernel.bound import Bound
+from gridveil.trusted.kernel.kernel import Kernel
 from serve import ask as ask_server
 from serve import memory, question
 

@@ -13,23 +13,23 @@ import pyarrow.parquet as pq
 import pytest
 from tests.leak import town
 
-from gridveil import publication
-from gridveil.debit import debited
-from gridveil.errors import BudgetError, GridveilError, UsageError
-from gridveil.ingest.source import IngestedSource
-from gridveil.mechanisms.even import Even
-from gridveil.plan import Plan
-from gridveil.privacy.ledger.book import Debit, Ledger, create_ledger, open_ledger
-from gridveil.privacy.ledger.population import Population
-from gridveil.privacy.ledger.stores.sqlite import SqliteStore
-from gridveil.privacy.noise import ExactNoise
-from gridveil.publication import Published, run
-from gridveil.release.files import load_label
-from gridveil.release.label import describe
-from gridveil.release.open import open_release
-from gridveil.release.verify import verify
-from gridveil.spec import make_spec
-from gridveil.testing import Tape
+from gridveil.mechanisms.literature.even import Even
+from gridveil.model.errors import BudgetError, GridveilError, UsageError
+from gridveil.publishing import run as publication
+from gridveil.publishing.debit import debited
+from gridveil.publishing.plan import Plan
+from gridveil.publishing.run import Published, run
+from gridveil.publishing.spec import make_spec
+from gridveil.release.format.files import load_label
+from gridveil.release.format.label import describe
+from gridveil.release.query.open import open_release
+from gridveil.release.verify.verify import verify
+from gridveil.simulate.sources import Tape
+from gridveil.trusted.kernel.noise import ExactNoise
+from gridveil.trusted.ledger.book import Debit, Ledger, create_ledger, open_ledger
+from gridveil.trusted.ledger.population import Population
+from gridveil.trusted.ledger.stores.sqlite import SqliteStore
+from gridveil.trusted.source.source import IngestedSource
 
 TOWN = "Meters of Borden"
 

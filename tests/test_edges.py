@@ -10,12 +10,12 @@ import pytest
 from tests.fuzz.oracle import refusal
 from tests.leak.town import settings, town, write
 
-from gridveil.errors import BudgetError, GridveilError, UsageError
 from gridveil.mechanisms.registry import names
-from gridveil.privacy.bound import LARGEST_WINDOW_BOUND, MOST_HOUSEHOLDS, Bound
-from gridveil.publication import run
-from gridveil.release.open import open_release
-from gridveil.spec import make_spec
+from gridveil.model.errors import BudgetError, GridveilError, UsageError
+from gridveil.publishing.run import run
+from gridveil.publishing.spec import make_spec
+from gridveil.release.query.open import open_release
+from gridveil.trusted.kernel.bound import LARGEST_WINDOW_BOUND, MOST_HOUSEHOLDS, Bound
 
 LONG = os.environ.get("HYPOTHESIS_PROFILE") == "long"
 AUTO: dict[str, Any] = {"bound_step": None, "bound_window": None}
@@ -109,7 +109,7 @@ REFUSED: dict[str, tuple[dict[str, Any], type[GridveilError]]] = {
 def test_it_is_refused_before_a_row_is_read(
     towns: Path, tmp_path: Path, edge: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("gridveil.plan.Plan.ingest", lambda _: pytest.fail("too late"))
+    monkeypatch.setattr("gridveil.publishing.plan.Plan.ingest", lambda _: pytest.fail("too late"))
     changes, kind = REFUSED[edge]
     with pytest.raises(kind):
         run(make_spec(spec(towns, "some", tmp_path / "out", **changes)))

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from gridveil import folder
-from gridveil.errors import UsageError
-from gridveil.folder import new_file, new_folder
+from gridveil.model import folder
+from gridveil.model.errors import UsageError
+from gridveil.model.folder import new_file, new_folder
 
 
 def names(path: Path) -> list[str]:

@@ -19,20 +19,21 @@ import numpy as np
 import pytest
 from tests import lake
 
-from gridveil import next_release, publish, publish_next
-from gridveil.errors import BudgetError, InputError, UsageError
-from gridveil.next_release import Waiting, run_next, upcoming
-from gridveil.privacy.ledger.book import create_ledger, open_ledger
-from gridveil.privacy.ledger.population import Population, Read
-from gridveil.publication import Published, run
-from gridveil.release.catalogue import CATALOGUE, read_catalogue, write_catalogue
-from gridveil.release.files import LABEL, SUMS, VALUES, load_label
-from gridveil.release.open import open_release
-from gridveil.release.sums import digest
-from gridveil.release.verify import verify
-from gridveil.series_lock import LOCK, alone
-from gridveil.spec import make_spec
-from gridveil.testing import Tape
+from gridveil import publish, publish_next
+from gridveil.model.errors import BudgetError, InputError, UsageError
+from gridveil.publishing import next_release
+from gridveil.publishing.next_release import Waiting, run_next, upcoming
+from gridveil.publishing.run import Published, run
+from gridveil.publishing.series_lock import LOCK, alone
+from gridveil.publishing.spec import make_spec
+from gridveil.release.format.files import LABEL, SUMS, VALUES, load_label
+from gridveil.release.format.sums import digest
+from gridveil.release.query.open import open_release
+from gridveil.release.series.catalogue import CATALOGUE, read_catalogue, write_catalogue
+from gridveil.release.verify.verify import verify
+from gridveil.simulate.sources import Tape
+from gridveil.trusted.ledger.book import create_ledger, open_ledger
+from gridveil.trusted.ledger.population import Population, Read
 
 FIRST, WEEK = date(2013, 3, 18), timedelta(weeks=1)
 NAMES = ["2013-03-18", "2013-03-25", "2013-04-01"]
@@ -240,7 +241,7 @@ def entries(settings: dict[str, Any], kind: str) -> int:
 
 def test_a_release_that_a_killed_run_left_is_listed_and_not_published_again(series: dict[str, Any]) -> None:
     settings = with_ledger(series)
-    kill_before("gridveil.next_recovery.write_catalogue", settings)
+    kill_before("gridveil.publishing.next_recovery.write_catalogue", settings)
     assert (series["out"] / NAMES[0]).is_dir()
     assert not (series["out"] / CATALOGUE).exists()
     before = digest(series["out"] / NAMES[0] / SUMS)
@@ -277,7 +278,7 @@ def test_a_folder_whose_time_cannot_be_set_is_refused_first(
 
 
 def test_what_is_no_whole_release_is_neither_listed_nor_replaced(series: dict[str, Any]) -> None:
-    kill_before("gridveil.next_recovery.write_catalogue", series)
+    kill_before("gridveil.publishing.next_recovery.write_catalogue", series)
     values = series["out"] / NAMES[0] / VALUES
     values.write_bytes(values.read_bytes()[:-1])
     for _ in range(2):
@@ -467,7 +468,7 @@ def test_a_debit_without_a_release_stays_and_a_later_start_goes_on(series: dict[
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as broken:
-        broken.setattr("gridveil.publication.write_release", fail)
+        broken.setattr("gridveil.publishing.run.write_release", fail)
         with pytest.raises(UsageError, match="could not be written"):
             published(settings)
     assert entries(settings, "debit") == 1
@@ -479,7 +480,7 @@ def test_a_debit_without_a_release_stays_and_a_later_start_goes_on(series: dict[
 def test_a_window_that_was_debited_without_a_release_is_tried_again_only_if_told(series: dict[str, Any]) -> None:
     """A timer whose runs fail after the debit would spend the cap, day by day."""
     settings = with_ledger(series, cap=9)
-    kill_before("gridveil.publication.write_release", settings)
+    kill_before("gridveil.publishing.run.write_release", settings)
     [debit] = [entry for entry in open_ledger(settings["ledger"]).entries("town") if entry.kind == "debit"]
     for _ in range(2):
         with pytest.raises(BudgetError, match=rf"{NAMES[0]}: epsilon 3 .* \(entry {debit.hash[:12]} .* --again"):

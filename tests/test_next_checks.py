@@ -12,15 +12,15 @@ import pytest
 from tests import lake
 
 from gridveil import publish_next
-from gridveil.errors import GridveilError, InputError, UsageError
-from gridveil.next_checks import check_calendar
-from gridveil.privacy.ledger.book import create_ledger, open_ledger
-from gridveil.privacy.ledger.population import Population
-from gridveil.publication import Published
-from gridveil.release.catalogue import read_catalogue
-from gridveil.release.files import ENTRY
-from gridveil.schedule import Schedule
-from gridveil.spec import make_spec
+from gridveil.model.errors import GridveilError, InputError, UsageError
+from gridveil.publishing.next_checks import check_calendar
+from gridveil.publishing.run import Published
+from gridveil.publishing.schedule import Schedule
+from gridveil.publishing.spec import make_spec
+from gridveil.release.format.files import ENTRY
+from gridveil.release.series.catalogue import read_catalogue
+from gridveil.trusted.ledger.book import create_ledger, open_ledger
+from gridveil.trusted.ledger.population import Population
 
 
 @pytest.fixture

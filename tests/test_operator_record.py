@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 from tests.leak import town
 
-from gridveil.errors import UsageError
-from gridveil.plan import Plan
-from gridveil.publication import Published, run
-from gridveil.spec import make_spec
+from gridveil.model.errors import UsageError
+from gridveil.publishing.plan import Plan
+from gridveil.publishing.run import Published, run
+from gridveil.publishing.spec import make_spec
 
 
 @pytest.fixture(autouse=True)

@@ -10,16 +10,17 @@ from typing import Any, ClassVar
 import pytest
 from tests.leak import town
 
-from gridveil import plan, publication
-from gridveil.estimate import Estimate
 from gridveil.mechanisms.base import Progress, silent
-from gridveil.mechanisms.even import Even
-from gridveil.privacy.measure import Measure
-from gridveil.publication import run
-from gridveil.release.files import load_label
-from gridveil.release.label import Label, describe
-from gridveil.spec import make_spec
-from gridveil.testing import Tape
+from gridveil.mechanisms.literature.even import Even
+from gridveil.model.estimate import Estimate
+from gridveil.publishing import plan
+from gridveil.publishing import run as publication
+from gridveil.publishing.run import run
+from gridveil.publishing.spec import make_spec
+from gridveil.release.format.files import load_label
+from gridveil.release.format.label import Label, describe
+from gridveil.simulate.sources import Tape
+from gridveil.trusted.kernel.measure import Measure
 
 TABLE = "regulator's table 7"
 PRIVATELY = "the window's chosen privately from a noisy histogram"

@@ -9,9 +9,9 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from gridveil.errors import UsageError
-from gridveil.schedule import Schedule
-from gridveil.spec import make_spec
+from gridveil.model.errors import UsageError
+from gridveil.publishing.schedule import Schedule
+from gridveil.publishing.spec import make_spec
 
 
 def schedule(zone: str = "Europe/London", **settings: Any) -> Schedule:

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from gridveil import values
-from gridveil.estimate import Estimate, NoisyParts
-from gridveil.values import Held, Lazy, Product, Scaled
+from gridveil.model import values
+from gridveil.model.estimate import Estimate, NoisyParts
+from gridveil.model.values import Held, Lazy, Product, Scaled
 
 RANDOM = np.random.default_rng(0)
 SPACE, TIME = RANDOM.gamma(2.0, 1e5, (5, 4)), RANDOM.random((3, 17))

@@ -17,10 +17,10 @@ from pathlib import Path
 from generate import Lake, generate
 from keep import keep, peak_mb
 
-from gridveil.ingest.engines.settings import EngineSettings, parse_size
-from gridveil.ingest.ingest import ingest
-from gridveil.ingest.schema import HouseholdsTable, ReadingsTable
-from gridveil.privacy.bound import Bound
+from gridveil.trusted.engines.base.schema import HouseholdsTable, ReadingsTable
+from gridveil.trusted.engines.base.settings import EngineSettings, parse_size
+from gridveil.trusted.kernel.bound import Bound
+from gridveil.trusted.source.ingest import ingest
 
 HOUSEHOLDS = 10_000_000
 DAY = Lake(days=1, per_day=48, side=256)

@@ -18,7 +18,8 @@ from pathlib import Path
 
 import duckdb
 
-from gridveil.cube import Grid, Window
+from gridveil.geography.grid import Grid
+from gridveil.model.window import Window
 
 START = datetime(2013, 4, 1, tzinfo=UTC)
 ID = "'MAC' || lpad(h::VARCHAR, 9, '0')"

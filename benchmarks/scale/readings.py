@@ -23,8 +23,8 @@ from generate import GRID, WINDOW
 from keep import keep, peak_mb
 from tables import Tables, tables
 
-from gridveil.ingest.ingest import ingest
-from gridveil.privacy.bound import Bound
+from gridveil.trusted.kernel.bound import Bound
+from gridveil.trusted.source.ingest import ingest
 
 BOUND = Bound(20_000, 400_000)
 MANY, FEW, LARGE = 5, 2, 3e7

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 import duckdb
 from generate import START, generate
 
-from gridveil.ingest.engines.settings import EngineSettings, parse_size
-from gridveil.ingest.schema import HouseholdsTable, ReadingsTable
+from gridveil.trusted.engines.base.schema import HouseholdsTable, ReadingsTable
+from gridveil.trusted.engines.base.settings import EngineSettings, parse_size
 
 if TYPE_CHECKING:
     import psycopg
@@ -66,7 +66,7 @@ def _in_duckdb(tables: Tables) -> None:
 def _in_spark(tables: Tables) -> None:
     from pyspark import StorageLevel
 
-    from gridveil.ingest.engines.spark_session import session
+    from gridveil.trusted.engines.spark.session import session
 
     rows = session(tables.settings).read.parquet(tables.readings.path)
     step = f"cast(floor((unix_timestamp(timestamp) - unix_timestamp({ORIGIN})) / 3600) as bigint)"

@@ -11,16 +11,16 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from gridveil.next_release import publish_next
-    from gridveil.publication import publish
-    from gridveil.release.open import open_for_python as open  # noqa: A004  # reads well as gridveil.open
+    from gridveil.publishing.next_release import publish_next
+    from gridveil.publishing.run import publish
+    from gridveil.release.query.open import open_for_python as open  # noqa: A004  # reads well as gridveil.open
 
 __all__ = ["open", "publish", "publish_next"]
 
 _PLACES = {
-    "open": ("gridveil.release.open", "open_for_python"),
-    "publish": ("gridveil.publication", "publish"),
-    "publish_next": ("gridveil.next_release", "publish_next"),
+    "open": ("gridveil.release.query.open", "open_for_python"),
+    "publish": ("gridveil.publishing.run", "publish"),
+    "publish_next": ("gridveil.publishing.next_release", "publish_next"),
 }
 
 

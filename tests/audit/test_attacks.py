@@ -12,20 +12,21 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gridveil.audit.attacks.differencing import alone_between, exposed, publish_by_rule, whole_wh, without
-from gridveil.audit.attacks.publication import Publication
-from gridveil.audit.attacks.rates import Rate, rate_at
-from gridveil.audit.attacks.scores import Likeness, Suspect
-from gridveil.audit.attacks.tables import put, rate_of
-from gridveil.audit.attacks.transcript import Listener, Transcript, listen
-from gridveil.cube import Grid, Window
-from gridveil.errors import UsageError
-from gridveil.evaluate.dataset import Dataset, Placed
-from gridveil.evaluate.yardsticks.count_rule import CountRule
-from gridveil.privacy.bound import Bound
-from gridveil.privacy.budget import attacker_rate
-from gridveil.privacy.staircase import Staircase
-from gridveil.testing import ArraySource
+from gridveil.geography.grid import Grid
+from gridveil.model.errors import UsageError
+from gridveil.model.window import Window
+from gridveil.research.audit.attacks.differencing import alone_between, exposed, publish_by_rule, whole_wh, without
+from gridveil.research.audit.attacks.publication import Publication
+from gridveil.research.audit.attacks.rates import Rate, rate_at
+from gridveil.research.audit.attacks.scores import Likeness, Suspect
+from gridveil.research.audit.attacks.tables import put, rate_of
+from gridveil.research.audit.attacks.transcript import Listener, Transcript, listen
+from gridveil.research.datasets.dataset import Dataset, Placed
+from gridveil.research.nonprivate.count_rule import CountRule
+from gridveil.simulate.sources import ArraySource
+from gridveil.trusted.budget import attacker_rate
+from gridveil.trusted.kernel.bound import Bound
+from gridveil.trusted.kernel.staircase import Staircase
 
 ROOT = Path(__file__).parent.parent.parent
 ERROR = 1e-7

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from gridveil.audit.bound import DIRECTIONS, Attained, lower_bound, lower_limit, upper_limit
-from gridveil.errors import UsageError
+from gridveil.model.errors import UsageError
+from gridveil.research.audit.bound import DIRECTIONS, Attained, lower_bound, lower_limit, upper_limit
 
 RARE = 1e-9
 RESPONSE = 1.0

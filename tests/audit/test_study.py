@@ -11,19 +11,19 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gridveil.audit import study, together
-from gridveil.audit.bound import lower_bound
-from gridveil.audit.canaries import canaries
-from gridveil.audit.draws import Pair, draw
-from gridveil.audit.effort import ERROR, FIRST, Attack, Effort, attacks_on, error_of_each
-from gridveil.audit.least import LEAST, SMALL_CANARY
-from gridveil.audit.outcomes import Case, run_once
-from gridveil.audit.result import as_json, entries, objections, powerless
-from gridveil.audit.statistics import FILE_STATISTICS, STATISTICS
-from gridveil.audit.study import TRANSCRIPT, Carried, Finding, _worlds, carry_out, family
-from gridveil.audit.words import markdown, verdict
 from gridveil.mechanisms.registry import names
-from gridveil.privacy.noise import ExactNoise
+from gridveil.research.audit import study, together
+from gridveil.research.audit.bound import lower_bound
+from gridveil.research.audit.canaries import canaries
+from gridveil.research.audit.draws import Pair, draw
+from gridveil.research.audit.effort import ERROR, FIRST, Attack, Effort, attacks_on, error_of_each
+from gridveil.research.audit.least import LEAST, SMALL_CANARY
+from gridveil.research.audit.outcomes import Case, run_once
+from gridveil.research.audit.result import as_json, entries, objections, powerless
+from gridveil.research.audit.statistics import FILE_STATISTICS, STATISTICS
+from gridveil.research.audit.study import TRANSCRIPT, Carried, Finding, _worlds, carry_out, family
+from gridveil.research.audit.words import markdown, verdict
+from gridveil.trusted.kernel.noise import ExactNoise
 
 EACH = 1e-10
 KEPT = Path(__file__).parents[2] / "docs" / "audit.json"

@@ -6,14 +6,14 @@ import math
 import numpy as np
 import pytest
 
-from gridveil.audit.canaries import STEPS, TRAIN, canaries, world, worst_of_tree
-from gridveil.audit.least import SMALL_CANARY
-from gridveil.audit.transcript import Recorder, Repeater, Said, log_ratio, ratios, worst_ratio
-from gridveil.errors import GridveilError
-from gridveil.privacy.bound import Bound
-from gridveil.privacy.noise import ExactNoise
-from gridveil.privacy.staircase import Staircase
-from gridveil.privacy.transforms import Haar
+from gridveil.model.errors import GridveilError
+from gridveil.research.audit.canaries import STEPS, TRAIN, canaries, world, worst_of_tree
+from gridveil.research.audit.least import SMALL_CANARY
+from gridveil.research.audit.transcript import Recorder, Repeater, Said, log_ratio, ratios, worst_ratio
+from gridveil.trusted.kernel.bound import Bound
+from gridveil.trusted.kernel.noise import ExactNoise
+from gridveil.trusted.kernel.staircase import Staircase
+from gridveil.trusted.kernel.transforms import Haar
 
 
 @pytest.mark.parametrize("canary", canaries(), ids=lambda canary: canary.name)

@@ -16,8 +16,8 @@ import pyarrow.parquet as pq
 import pytest
 from tests.privacy.ledger.postgres import server
 
-from gridveil.privacy.ledger.book import Ledger, create_ledger
-from gridveil.privacy.ledger.population import Population
+from gridveil.trusted.ledger.book import Ledger, create_ledger
+from gridveil.trusted.ledger.population import Population
 
 START = datetime(2013, 2, 4, tzinfo=UTC)
 STEPS = 4

@@ -13,12 +13,12 @@ from typing import Literal, get_args
 import pytest
 from tests.bad_days.conftest import Publish
 
-from gridveil.errors import GridveilError
-from gridveil.folder import ASIDE
-from gridveil.privacy.ledger.book import Ledger
-from gridveil.release.open import open_release
-from gridveil.release.verify import verify
+from gridveil.model.errors import GridveilError
+from gridveil.model.folder import ASIDE
+from gridveil.release.query.open import open_release
+from gridveil.release.verify.verify import verify
 from gridveil.serve.served import open_all
+from gridveil.trusted.ledger.book import Ledger
 
 Left = Literal["no debit, no release", "debit without release", "release not recorded", "release"]
 """What a publication left behind: nothing, a debit, a release that the ledger has no digests of, or all of it."""

@@ -25,12 +25,14 @@ import ibis.backends.duckdb  # noqa: F401
 import numpy as np
 import opendp.prelude  # noqa: F401
 
-from gridveil import plan, publication
-from gridveil.cube import Grid, Window
-from gridveil.ingest.report import Report
-from gridveil.progress import Progress
-from gridveil.spec import make_spec
-from gridveil.testing import ArraySource
+from gridveil.geography.grid import Grid
+from gridveil.model.progress import Progress
+from gridveil.model.window import Window
+from gridveil.publishing import plan
+from gridveil.publishing import run as publication
+from gridveil.publishing.spec import make_spec
+from gridveil.simulate.sources import ArraySource
+from gridveil.trusted.source.report import Report
 
 FILES = (io.TextIOWrapper, io.BufferedWriter, io.FileIO)
 SYSTEM = {"open", "close", "write", "fsync", "mkdir", "chmod", "rename", "link", "unlink", "rmdir"}

@@ -12,10 +12,11 @@ import pytest
 from tests.bad_days.conftest import new_ledger
 from tests.bad_days.kills import check
 
-from gridveil import plan, publication
-from gridveil.errors import GridveilError
-from gridveil.ingest.ingest import ingest
-from gridveil.spec import make_spec
+from gridveil.model.errors import GridveilError
+from gridveil.publishing import plan
+from gridveil.publishing import run as publication
+from gridveil.publishing.spec import make_spec
+from gridveil.trusted.source.ingest import ingest
 
 together: Barrier
 

@@ -8,10 +8,10 @@ import pytest
 from tests.bad_days.conftest import new_ledger
 from tests.bad_days.kills import check
 
-from gridveil import publication
-from gridveil.errors import BudgetError
-from gridveil.privacy.ledger import entry
-from gridveil.spec import make_spec
+from gridveil.model.errors import BudgetError
+from gridveil.publishing import run as publication
+from gridveil.publishing.spec import make_spec
+from gridveil.trusted.ledger import entry
 
 MOMENTS = [datetime(year, 1, 1, tzinfo=UTC) for year in (2026, 2014, 2106)]
 

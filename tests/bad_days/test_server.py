@@ -15,10 +15,11 @@ from tests.bad_days.conftest import Publish, new_ledger
 from tests.bad_days.kills import check, kill_some
 from tests.privacy.ledger.postgres import server
 
-from gridveil import plan, publication
-from gridveil.errors import GridveilError
-from gridveil.privacy.ledger.entry import Entry
-from gridveil.spec import make_spec
+from gridveil.model.errors import GridveilError
+from gridveil.publishing import plan
+from gridveil.publishing import run as publication
+from gridveil.publishing.spec import make_spec
+from gridveil.trusted.ledger.entry import Entry
 
 SECRET = "correct-horse"  # noqa: S105  # what must not be told
 

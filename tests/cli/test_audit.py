@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gridveil.audit import together
-from gridveil.audit.study import Carried, Finding
 from gridveil.cli import main as cli
+from gridveil.research.audit import together
+from gridveil.research.audit.study import Carried, Finding
 
 
 def audit(monkeypatch: pytest.MonkeyPatch, *flags: object) -> int:

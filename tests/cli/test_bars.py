@@ -13,11 +13,11 @@ from rich.console import Console
 
 from gridveil.cli import show
 from gridveil.cli.stages import Lines, drawn
-from gridveil.cli.study_bar import study_bar
-from gridveil.cli.time_bar import time_bar
-from gridveil.errors import InputError
-from gridveil.evaluate.paper.run import Progress as Done
-from gridveil.progress import Progress
+from gridveil.model.errors import InputError
+from gridveil.model.progress import Progress
+from gridveil.research.commands.study_bar import study_bar
+from gridveil.research.commands.time_bar import time_bar
+from gridveil.research.paper.run import Progress as Done
 
 STAGE = "read the tables"
 ERASE_LINE = "\x1b[2K"

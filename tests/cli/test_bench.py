@@ -8,9 +8,9 @@ import pytest
 from typer.testing import CliRunner
 
 from gridveil.cli.main import app
-from gridveil.errors import InputError, UsageError
-from gridveil.evaluate.paper import experiments
-from gridveil.evaluate.paper.experiments import Size
+from gridveil.model.errors import InputError, UsageError
+from gridveil.research.paper import experiments
+from gridveil.research.paper.experiments import Size
 
 FEW = ("even", "wavelet", "count-rule")
 TINY = Size(

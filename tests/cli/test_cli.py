@@ -12,8 +12,8 @@ import yaml
 
 import gridveil
 from gridveil.cli.main import main
-from gridveil.cube import Grid
-from gridveil.evaluate.town import DEMO_WINDOW, make_town
+from gridveil.geography.grid import Grid
+from gridveil.simulate.town import DEMO_WINDOW, make_town
 
 GRIDVEIL = str(Path(sys.executable).parent / "gridveil")
 PLACE = "--extent 0,0,800,800 --grid 8x8 --start 2013-02-04T00:00 --steps 120"

@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 from gridveil.cli.main import main
-from gridveil.cube import Grid, Window
-from gridveil.evaluate.town import DEMO_WINDOW, make_town
+from gridveil.geography.grid import Grid
+from gridveil.model.window import Window
+from gridveil.simulate.town import DEMO_WINDOW, make_town
 
 GRIDVEIL = str(Path(sys.executable).parent / "gridveil")
 SPEC = """

@@ -15,11 +15,11 @@ from typer.testing import CliRunner
 from gridveil.cli import export as command
 from gridveil.cli import show
 from gridveil.cli.main import app
-from gridveil.errors import UsageError
+from gridveil.model.errors import UsageError
 from gridveil.release.export import FORMATS
 from gridveil.release.export import export as write_export
-from gridveil.release.open import Release, open_release
-from gridveil.release.write import write_release
+from gridveil.release.format.write import write_release
+from gridveil.release.query.open import Release, open_release
 
 GRIDVEIL = str(Path(sys.executable).parent / "gridveil")
 

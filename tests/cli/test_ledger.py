@@ -23,10 +23,10 @@ from tests.privacy.ledger.postgres import server
 from tests.release.conftest import GRID, WINDOW, make_estimate, make_label
 
 from gridveil.cli.main import main
-from gridveil.errors import GridveilError
-from gridveil.privacy.ledger.book import Ledger, open_ledger
-from gridveil.release.ledger_facts import LedgerFacts
-from gridveil.release.write import write_release
+from gridveil.model.errors import GridveilError
+from gridveil.release.format.ledger_facts import LedgerFacts
+from gridveil.release.format.write import write_release
+from gridveil.trusted.ledger.book import Ledger, open_ledger
 
 DOCS = Path(__file__).parents[2] / "docs" / "ledger.md"
 WEEK = timedelta(days=7)

@@ -12,8 +12,8 @@ import pytest
 from tests import lake
 
 from gridveil.cli.main import main
-from gridveil.evaluate import planning
-from gridveil.spec import Spec
+from gridveil.publishing.spec import Spec
+from gridveil.simulate import planning
 
 SPEC = """
 cadence = "day"

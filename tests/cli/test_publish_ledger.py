@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 from tests.leak import town
 
-from gridveil import publication
 from gridveil.cli.main import main
-from gridveil.mechanisms.even import Even
-from gridveil.privacy.ledger.book import Ledger, create_ledger
-from gridveil.privacy.ledger.population import Population
+from gridveil.mechanisms.literature.even import Even
+from gridveil.publishing import run as publication
+from gridveil.trusted.ledger.book import Ledger, create_ledger
+from gridveil.trusted.ledger.population import Population
 
 TOWN = "Meters of Borden"
 TABLES = "publish readings.parquet --households households.parquet --extent 0,0,4,4 --grid 4x4"

@@ -13,9 +13,9 @@ from typer.testing import CliRunner
 
 import gridveil
 from gridveil.cli.main import app
-from gridveil.cube import Grid
-from gridveil.errors import UsageError
-from gridveil.release.write import write_release
+from gridveil.geography.grid import Grid
+from gridveil.model.errors import UsageError
+from gridveil.release.format.write import write_release
 
 METRES = Grid(530_000, 180_000, 534_000, 182_500, nx=8, ny=5, crs="EPSG:27700")
 

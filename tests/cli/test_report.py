@@ -7,9 +7,9 @@ from typer.testing import CliRunner
 
 from gridveil.cli import serve
 from gridveil.cli.main import app, main
-from gridveil.errors import UsageError
-from gridveil.evaluate import demo
-from gridveil.release.write import write_release
+from gridveil.model.errors import UsageError
+from gridveil.release.format.write import write_release
+from gridveil.simulate import demo
 
 
 @pytest.fixture

@@ -15,10 +15,10 @@ from typer.testing import CliRunner
 
 import gridveil
 from gridveil.cli.main import app
-from gridveil.errors import InputError, UsageError
-from gridveil.privacy.ledger.book import create_ledger
-from gridveil.privacy.ledger.population import Population
-from gridveil.release.catalogue import read_catalogue, write_catalogue
+from gridveil.model.errors import InputError, UsageError
+from gridveil.release.series.catalogue import read_catalogue, write_catalogue
+from gridveil.trusted.ledger.book import create_ledger
+from gridveil.trusted.ledger.population import Population
 
 DAYS = ("2013-03-30", "2013-03-31", "2013-04-01")
 

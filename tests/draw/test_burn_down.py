@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 from matplotlib.image import imread
 from matplotlib.text import Annotation
 
-from gridveil.draw.burn_down import LOST, SPENT, Spending, Words, as_file, draw_releases, draw_windows
+from gridveil.report.figures.burn_down import LOST, SPENT, Spending, Words, as_file, draw_releases, draw_windows
 
 WORDS = Words("west $x$ <London>: epsilon 1 of 10 is left", "Unit: household.")
 LONG = "The whole of west London, half-hourly, with a finer grid"

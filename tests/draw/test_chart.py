@@ -3,7 +3,7 @@ from xml.etree import ElementTree as ET
 import numpy as np
 import pytest
 
-from gridveil.draw.chart import Line, line_chart
+from gridveil.report.figures.chart import Line, line_chart
 
 WIDEST_LETTER = 7  # of 12 px, as browsers draw digits
 

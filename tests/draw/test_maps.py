@@ -7,7 +7,7 @@ import numpy as np
 from matplotlib import colormaps
 from matplotlib.image import imread
 
-from gridveil.draw.maps import DARKEST, STOPS, Scale, bar_uri, map_uri
+from gridveil.report.figures.maps import DARKEST, STOPS, Scale, bar_uri, map_uri
 
 
 def pixels(uri: str) -> np.ndarray:
@@ -42,7 +42,7 @@ def test_colours_are_those_of_magma_by_square_root_and_more_is_darker() -> None:
 
 
 def test_colours_are_those_of_the_page() -> None:
-    page = (files("gridveil.serve") / "page" / "colour.js").read_text()
+    page = (files("gridveil.serve") / "static" / "colour.js").read_text()
     assert re.findall(r"'([0-9a-f]{6})'", page) == STOPS.split()
     assert f"DARKEST = {DARKEST};" in page
 

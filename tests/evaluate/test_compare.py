@@ -9,21 +9,24 @@ import pytest
 from matplotlib.figure import Figure
 from rich.console import Console
 
-from gridveil.cube import Grid, Window
-from gridveil.errors import InputError, UsageError
-from gridveil.evaluate import own_bounds
-from gridveil.evaluate.compare import as_json, compare, forget_fruitless, write_new
-from gridveil.evaluate.compare_figure import as_file, check_format, draw_comparison, spaced
-from gridveil.evaluate.compare_tables import as_text, notes, on_screen, tables
-from gridveil.evaluate.ingested import ingest_town
-from gridveil.evaluate.own_bounds import own_bound, scaled_bound
-from gridveil.evaluate.question import Bounds, Question, make_trials, parse_method
-from gridveil.evaluate.study import Study
-from gridveil.evaluate.summary import Case, ranking, summarise
-from gridveil.evaluate.town import DEMO_WINDOW, Town, make_town
-from gridveil.ingest.schema import ReadingsTable
-from gridveil.privacy.bound import Bound
-from gridveil.spec import Spec, make_spec
+from gridveil.geography.grid import Grid
+from gridveil.model.errors import InputError, UsageError
+from gridveil.model.folder import write_new
+from gridveil.model.window import Window
+from gridveil.publishing.spec import Spec, make_spec
+from gridveil.report.figures.style import as_file, check_format, spaced
+from gridveil.research.compare import own_bounds
+from gridveil.research.compare.compare import as_json, compare, forget_fruitless
+from gridveil.research.compare.compare_figure import draw_comparison
+from gridveil.research.compare.compare_tables import as_text, notes, on_screen, tables
+from gridveil.research.compare.own_bounds import own_bound, scaled_bound
+from gridveil.research.compare.question import Bounds, Question, make_trials, parse_method
+from gridveil.research.compare.study import Study
+from gridveil.research.compare.summary import Case, ranking, summarise
+from gridveil.research.datasets.ingested import ingest_town
+from gridveil.simulate.town import DEMO_WINDOW, Town, make_town
+from gridveil.trusted.engines.base.schema import ReadingsTable
+from gridveil.trusted.kernel.bound import Bound
 
 GRID = Grid(0, 0, 800, 800, nx=8, ny=8)
 WINDOW = Window(DEMO_WINDOW.start, DEMO_WINDOW.step, 24)
@@ -225,7 +228,7 @@ def test_a_method_is_compared_with_itself_under_other_parameters(spec: Spec) -> 
 
 
 def test_what_is_said_of_the_tuning_is_what_the_table_says() -> None:
-    about = json.loads((files("gridveil.evaluate") / "own_bounds.json").read_text("utf-8"))["about"]
+    about = json.loads((files("gridveil.research.compare") / "own_bounds.json").read_text("utf-8"))["about"]
     assert "lcl" in about
     assert "London" in own_bounds.TUNED
     for words in ("uniform", "random and large", "2 repeats"):

@@ -3,8 +3,9 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 import pytest
 
-from gridveil.cube import Grid, Window
-from gridveil.evaluate.dataset import Dataset, Placed
+from gridveil.geography.grid import Grid
+from gridveil.model.window import Window
+from gridveil.research.datasets.dataset import Dataset, Placed
 
 WINDOW = Window(datetime(2013, 2, 4, tzinfo=UTC), timedelta(hours=1), 2)
 

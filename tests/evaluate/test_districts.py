@@ -3,10 +3,11 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 import pytest
 
-from gridveil.cube import Grid, Window
-from gridveil.evaluate.districts import KINDS, kind_at, make_districts, place_in_sectors
-from gridveil.evaluate.placements import place
-from gridveil.evaluate.town import Town
+from gridveil.geography.grid import Grid
+from gridveil.model.window import Window
+from gridveil.research.datasets.districts import KINDS, kind_at, make_districts, place_in_sectors
+from gridveil.research.datasets.placements import place
+from gridveil.simulate.town import Town
 
 GRID = Grid(0, 0, 8000, 8000, nx=32, ny=32)
 WINDOW = Window(datetime(2013, 2, 4, tzinfo=UTC), timedelta(hours=1), 120)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gridveil.errors import UsageError
-from gridveil.evaluate.halves import WEEKS, HalfTowns
-from gridveil.evaluate.lcl import SAMPLE
+from gridveil.model.errors import UsageError
+from gridveil.research.datasets.halves import WEEKS, HalfTowns
+from gridveil.research.datasets.lcl import SAMPLE
 
 
 def towns() -> HalfTowns:

@@ -6,9 +6,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from gridveil.errors import InputError
-from gridveil.evaluate.datasets import open_dataset
-from gridveil.evaluate.lcl import SAMPLE, START, TUNING_START, hours_of, load_lcl
+from gridveil.model.errors import InputError
+from gridveil.research.datasets.datasets import open_dataset
+from gridveil.research.datasets.lcl import SAMPLE, START, TUNING_START, hours_of, load_lcl
 
 NOON = datetime(2013, 1, 1, 12, tzinfo=UTC)
 

@@ -6,17 +6,17 @@ from typing import Any
 
 import pytest
 
-from gridveil.cube import Grid
-from gridveil.errors import UsageError
-from gridveil.evaluate.compare_figure import as_file
-from gridveil.evaluate.plan_figure import draw_outlook
-from gridveil.evaluate.plan_questions import DAY, basis_of, periods, places, questions
-from gridveil.evaluate.plan_sizes import Size, steps_that_fit, variant
-from gridveil.evaluate.plan_words import expectations, heading, sentences, sizes
-from gridveil.evaluate.planning import EPSILONS, USEFUL, Outlook, look_ahead
-from gridveil.evaluate.rehearse import Rehearsal, Tally, rehearse
-from gridveil.plan import Plan
-from gridveil.spec import Spec, make_spec
+from gridveil.geography.grid import Grid
+from gridveil.model.errors import UsageError
+from gridveil.publishing.plan import Plan
+from gridveil.publishing.spec import Spec, make_spec
+from gridveil.report.figures.style import as_file
+from gridveil.simulate.plan_figure import draw_outlook
+from gridveil.simulate.plan_questions import DAY, basis_of, periods, places, questions
+from gridveil.simulate.plan_sizes import Size, steps_that_fit, variant
+from gridveil.simulate.plan_words import expectations, heading, sentences, sizes
+from gridveil.simulate.planning import EPSILONS, USEFUL, Outlook, look_ahead
+from gridveil.simulate.rehearse import Rehearsal, Tally, rehearse
 
 HOUR = timedelta(hours=1)
 
@@ -201,7 +201,7 @@ def test_in_no_time_the_plan_itself_is_rehearsed_and_all_can_be_told_and_drawn(s
 
 
 def test_too_many_households_are_fewer_and_it_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gridveil.evaluate.rehearse.MOST_READINGS", 4800)
+    monkeypatch.setattr("gridveil.simulate.rehearse.MOST_READINGS", 4800)
     outlook = look_ahead(spec_of(), 10_000, seconds=1e-9)
     assert outlook.rehearsed == 100
     assert "Rehearsed with 100 households, for lack of memory: with 10,000 errors are smaller." in said(outlook)
@@ -214,7 +214,7 @@ def test_a_mechanism_that_cannot_do_other_grids_is_no_hindrance(monkeypatch: pyt
             raise UsageError(msg)
         return rehearse(plan, epsilon, households, seed)
 
-    monkeypatch.setattr("gridveil.evaluate.planning.rehearse", only_its_own)
+    monkeypatch.setattr("gridveil.simulate.planning.rehearse", only_its_own)
     outlook = look_ahead(spec_of(), 30, seconds=2)
     assert [size.cells for size in outlook.sizes] == [(8, 8)]
 

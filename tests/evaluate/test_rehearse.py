@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gridveil.cube import Window
-from gridveil.evaluate.rehearse import MOST_READINGS, Tally, draw_ranges, invent, most_households, rehearse
-from gridveil.evaluate.unrest import DAYS_TOGETHER, HOURS_TOGETHER, OWN_DAYS, unrest
-from gridveil.plan import Plan
-from gridveil.spec import make_spec
+from gridveil.model.window import Window
+from gridveil.publishing.plan import Plan
+from gridveil.publishing.spec import make_spec
+from gridveil.simulate.rehearse import MOST_READINGS, Tally, draw_ranges, invent, most_households, rehearse
+from gridveil.simulate.unrest import DAYS_TOGETHER, HOURS_TOGETHER, OWN_DAYS, unrest
 
 
 def plan_of(**settings: Any) -> Plan:

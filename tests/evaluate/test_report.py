@@ -9,14 +9,15 @@ import numpy as np
 import pytest
 from tests.report.reading import Reader
 
-from gridveil.cube import Grid, Window
-from gridveil.estimate import Estimate, NoisyParts
-from gridveil.evaluate.comparison import Comparison
-from gridveil.evaluate.report import write_report
-from gridveil.evaluate.town import make_town
-from gridveil.release.label import BoundFacts, GridFacts, Label, MechanismFacts, Privacy, WindowFacts
-from gridveil.release.open import Release, open_release
-from gridveil.release.write import write_release
+from gridveil.geography.grid import Grid
+from gridveil.model.estimate import Estimate, NoisyParts
+from gridveil.model.window import Window
+from gridveil.release.format.label import BoundFacts, GridFacts, Label, MechanismFacts, Privacy, WindowFacts
+from gridveil.release.format.write import write_release
+from gridveil.release.query.open import Release, open_release
+from gridveil.simulate.comparison import Comparison
+from gridveil.simulate.report import write_report
+from gridveil.simulate.town import make_town
 
 GRID = Grid(0, 0, 12, 8, nx=12, ny=8)
 WINDOW = Window(datetime(2013, 2, 4, tzinfo=UTC), timedelta(hours=1), 48)
@@ -154,7 +155,7 @@ def test_a_single_cell_and_step_can_be_reported(tmp_path: Path, kwh: float) -> N
 
 def test_imports_stay_light() -> None:
     program = (
-        "import sys, gridveil.evaluate.town, gridveil.evaluate.errors; assert 'matplotlib' not in sys.modules; "
-        "import gridveil.evaluate.report; assert 'matplotlib.pyplot' not in sys.modules"
+        "import sys, gridveil.simulate.town, gridveil.simulate.errors; assert 'matplotlib' not in sys.modules; "
+        "import gridveil.simulate.report; assert 'matplotlib.pyplot' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", program], check=True)

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from tests.evaluate.towns import small_town
 
-from gridveil.cube import Grid
-from gridveil.evaluate.dataset import Dataset, Placed
-from gridveil.evaluate.scoring import Scorer
-from gridveil.evaluate.workloads import AUTHORS, WORKLOADS
+from gridveil.geography.grid import Grid
+from gridveil.research.compare.scoring import Scorer
+from gridveil.research.datasets.dataset import Dataset, Placed
+from gridveil.simulate.workloads import AUTHORS, WORKLOADS
 
 ALL = (*WORKLOADS, *AUTHORS, "2x3x4")
 CLIP = 500

@@ -3,11 +3,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gridveil.errors import UsageError
-from gridveil.evaluate.dataset import Dataset
-from gridveil.evaluate.datasets import open_dataset
-from gridveil.evaluate.describe import beyond, describe, tables
-from gridveil.evaluate.standins import CLIPS, TABLE2, make_standin
+from gridveil.model.errors import UsageError
+from gridveil.research.datasets.dataset import Dataset
+from gridveil.research.datasets.datasets import open_dataset
+from gridveil.research.datasets.describe import beyond, describe, tables
+from gridveil.research.datasets.standins import CLIPS, TABLE2, make_standin
 
 DOCS = Path(__file__).parents[2] / "docs"
 

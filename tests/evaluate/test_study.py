@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from gridveil.errors import GridveilError, InputError, UsageError
-from gridveil.evaluate.study import Study, run_study
+from gridveil.model.errors import GridveilError, InputError, UsageError
+from gridveil.research.compare.study import Study, run_study
 
 
 @dataclass(frozen=True)
@@ -121,7 +121,7 @@ def test_a_killed_study_goes_on(tmp_path: Path) -> None:
 import os
 from pathlib import Path
 from tests.evaluate.test_study import TRIALS, add
-from gridveil.evaluate.study import run_study
+from gridveil.research.compare.study import run_study
 run_study(TRIALS, add, Path("s.jsonl"), lambda done, _: os._exit(9) if done == 2 else None, workers=1)
 """
     root = Path(__file__).parents[2]

@@ -5,9 +5,10 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from gridveil.cube import Grid, Window
-from gridveil.errors import UsageError
-from gridveil.evaluate.town import DEMO_GRID, DEMO_WINDOW, Town, demo_town, make_town
+from gridveil.geography.grid import Grid
+from gridveil.model.errors import UsageError
+from gridveil.model.window import Window
+from gridveil.simulate.town import DEMO_GRID, DEMO_WINDOW, Town, demo_town, make_town
 
 DAY = Window(datetime(2013, 2, 4, tzinfo=UTC), timedelta(hours=1), 24)
 

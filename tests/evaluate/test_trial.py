@@ -5,11 +5,11 @@ import numpy as np
 import pytest
 from tests.evaluate.towns import STEPS, SmallTowns, small_town
 
-from gridveil.errors import BudgetError, UsageError
-from gridveil.evaluate import yardsticks
-from gridveil.evaluate.trial import PROMISE, RunTrial, Trial, promise, release
 from gridveil.mechanisms.registry import COMPARISON_ONLY
-from gridveil.privacy.bound import Bound
+from gridveil.model.errors import BudgetError, UsageError
+from gridveil.research import nonprivate as yardsticks
+from gridveil.research.compare.trial import PROMISE, RunTrial, Trial, promise, release
+from gridveil.trusted.kernel.bound import Bound
 
 GENEROUS = Bound(10_000, 10_000 * STEPS)
 TRIAL = Trial("small", "drawn", "identity", 3.0, GENEROUS, 500, 0)

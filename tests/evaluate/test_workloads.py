@@ -3,15 +3,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gridveil.errors import UsageError
-from gridveil.evaluate.workloads import (
-    AUTHORS,
-    AUTHORS_QUERIES,
-    QUERIES,
-    WORKLOADS,
-    draw_workload,
-    expand_workloads,
-)
+from gridveil.model.errors import UsageError
+from gridveil.simulate.workloads import AUTHORS, AUTHORS_QUERIES, QUERIES, WORKLOADS, draw_workload, expand_workloads
 
 shapes = st.tuples(st.integers(1, 12), st.integers(1, 12), st.integers(1, 15))
 roomy = st.tuples(st.integers(3, 12), st.integers(3, 12), st.integers(3, 15))

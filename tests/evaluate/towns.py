@@ -5,8 +5,9 @@ from datetime import UTC, datetime, timedelta
 
 import numpy as np
 
-from gridveil.cube import Grid, Window
-from gridveil.evaluate.dataset import Dataset, Placed
+from gridveil.geography.grid import Grid
+from gridveil.model.window import Window
+from gridveil.research.datasets.dataset import Dataset, Placed
 
 STEPS, TRAIN = 12, 6
 

@@ -10,11 +10,11 @@ from tests.privacy import test_kernel as kernels
 from tests.properties import test_kernel_loss as losses
 from tests.properties import test_staircase_loss as staircases
 
-from gridveil.privacy import checks
-from gridveil.privacy import kernel as kernel_module
-from gridveil.privacy.kernel import Kernel
-from gridveil.privacy.questions import strategies, strategy, sums
-from gridveil.privacy.transforms import Haar
+from gridveil.trusted.kernel import checks
+from gridveil.trusted.kernel import kernel as kernel_module
+from gridveil.trusted.kernel.kernel import Kernel
+from gridveil.trusted.kernel.questions import strategies, strategy, sums
+from gridveil.trusted.kernel.transforms import Haar
 
 LEVEL = "own[: len(some)] = some"
 ASKS = "self._slabs(scope.window, scope.bound)"

@@ -13,14 +13,14 @@ from tests.faults.test_bounding import CAP
 from tests.faults.test_noise import DRAW, MADE, NUMPY
 from tests.faults.test_publishing import HOUSEHOLDS, NOISY, TITLE, fed_raw
 
-from gridveil import statement
-from gridveil.audit import outcomes, study
-from gridveil.audit.effort import Attack
-from gridveil.ingest.source import IngestedSource
-from gridveil.privacy import noise as noise_module
-from gridveil.privacy.kernel import Kernel
-from gridveil.privacy.noise import ExactNoise
-from gridveil.privacy.transforms import Haar
+from gridveil.publishing import statement
+from gridveil.research.audit import outcomes, study
+from gridveil.research.audit.effort import Attack
+from gridveil.trusted.kernel import noise as noise_module
+from gridveil.trusted.kernel.kernel import Kernel
+from gridveil.trusted.kernel.noise import ExactNoise
+from gridveil.trusted.kernel.transforms import Haar
+from gridveil.trusted.source.source import IngestedSource
 
 ERROR = 1e-9
 

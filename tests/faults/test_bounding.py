@@ -13,13 +13,14 @@ from tests.ingest import parted, test_interruptions, test_slices
 from tests.ingest.engines import test_engine_spark_kept
 from tests.properties import test_ingest_neighbours as neighbours
 
-from gridveil.errors import InputError
-from gridveil.ingest import checkpoints, rules, slices, tables
-from gridveil.ingest import ingest as ingest_module
-from gridveil.ingest.engines import duckdb_engine
-from gridveil.ingest.engines.scratch import Scratch
-from gridveil.ingest.engines.spark_engine import SparkEngine
-from gridveil.ingest.source import IngestedSource
+from gridveil.model.errors import InputError
+from gridveil.trusted.engines.base.scratch import Scratch
+from gridveil.trusted.engines.duckdb import engine as duckdb_engine
+from gridveil.trusted.engines.duckdb import slices, tables
+from gridveil.trusted.engines.spark.engine import SparkEngine
+from gridveil.trusted.source import checkpoints, rules
+from gridveil.trusted.source import ingest as ingest_module
+from gridveil.trusted.source.source import IngestedSource
 
 Guard = Callable[[dict[str, Any]], Callable[[], None]]
 CAP, OVER = "ibis.least(rows.wh, step_bound)", "of.total > bound.window"

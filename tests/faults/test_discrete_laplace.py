@@ -15,7 +15,7 @@ from tests.faults.planting import always_tried, check_caught, check_objects, mis
 from tests.privacy import test_discrete_laplace as exact
 from tests.statistics import test_noise as sampler
 
-from gridveil.privacy import discrete_laplace, noise
+from gridveil.trusted.kernel import discrete_laplace, noise
 
 planted_in = partial(mistake, discrete_laplace)
 planted_on_top = partial(mistake, discrete_laplace, "add_discrete_laplace", also=(noise,))
@@ -146,8 +146,8 @@ def test_random_bits_that_are_drawn_elsewhere(tmp_path: Path) -> None:
         for text in (
             "import os\n\nbits = os.urandom(8)\n",
             "from os import urandom\n",
-            "from gridveil.privacy.discrete_laplace import random_words\n",
-            "from gridveil.privacy import discrete_laplace\n",
+            "from gridveil.trusted.kernel.discrete_laplace import random_words\n",
+            "from gridveil.trusted.kernel import discrete_laplace\n",
         ):
             broken.write_text(text)
             with pytest.raises(AssertionError):

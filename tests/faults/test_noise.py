@@ -16,10 +16,10 @@ from tests.statistics import test_noise as sampler
 from tests.statistics import test_staircase as staircases
 from tests.statistics.precision import ruled_out
 
-from gridveil.audit.bound import lower_bound
-from gridveil.privacy import noise as noise_module
-from gridveil.privacy.noise import ExactNoise
-from gridveil.privacy.staircase import Staircase
+from gridveil.research.audit.bound import lower_bound
+from gridveil.trusted.kernel import noise as noise_module
+from gridveil.trusted.kernel.noise import ExactNoise
+from gridveil.trusted.kernel.staircase import Staircase
 
 DRAW = "_measurement(scale)(values.tolist())"
 MADE = "true, of_each = values.reshape(-1), np.broadcast_to(scales, values.shape)"

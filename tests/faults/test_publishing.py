@@ -16,10 +16,12 @@ from tests.leak import test_leak as leak
 from tests.leak import test_series as series_leak
 from tests.leak import town
 
-from gridveil import folder, next_recovery, next_release, publication, statement
 from gridveil.mechanisms.stpt import mechanism as stpt
 from gridveil.mechanisms.stpt import series
-from gridveil.privacy.kernel import Kernel
+from gridveil.model import folder
+from gridveil.publishing import next_recovery, next_release, statement
+from gridveil.publishing import run as publication
+from gridveil.trusted.kernel.kernel import Kernel
 
 pytestmark = pytest.mark.usefixtures("read_once")
 Guard = Callable[[], None]

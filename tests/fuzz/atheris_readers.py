@@ -22,7 +22,7 @@ def fuzz(name: str, arguments: list[str]) -> None:
     with atheris.instrument_imports(include=["gridveil", "yaml", "tomllib", "zipfile", "csv"]):
         from tests.fuzz.targets import TARGETS
 
-        from gridveil.errors import GridveilError
+        from gridveil.model.errors import GridveilError
     read, _ = TARGETS[name]
 
     def once(data: bytes) -> None:

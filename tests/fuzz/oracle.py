@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from gridveil.errors import GridveilError
+from gridveil.model.errors import GridveilError
 
 GRIDVEIL = str(Path(sys.executable).parent / "gridveil")
 SECONDS = 10

@@ -13,15 +13,15 @@ from typing import Any
 import duckdb
 from tests.release.conftest import make_label
 
-from gridveil.cube import Grid
-from gridveil.ingest.lines import as_batch
-from gridveil.ingest.loaders.convert import LOADERS
-from gridveil.ingest.loaders.loader import WrongLayoutError
-from gridveil.ingest.loaders.members import find
+from gridveil.convert.convert import LOADERS
+from gridveil.convert.loader import WrongLayoutError
+from gridveil.convert.members import find
+from gridveil.geography.area import Area
+from gridveil.geography.grid import Grid
 from gridveil.mechanisms.mosaic.public_shape import read_shape
-from gridveil.release.area import Area
-from gridveil.release.files import dump_label, load_label
-from gridveil.spec import make_spec, read_spec
+from gridveil.publishing.spec import make_spec, read_spec
+from gridveil.release.format.files import dump_label, load_label
+from gridveil.trusted.engines.duckdb.lines import as_batch
 
 FOLDER = Path(tempfile.mkdtemp(prefix="gridveil-fuzz-"))
 GRIDS = (Grid(-1, -1, 3, 2, nx=4, ny=3, crs="EPSG:4326"), Grid(0, 0, 4, 3, nx=4, ny=3))

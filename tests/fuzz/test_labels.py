@@ -14,13 +14,13 @@ from tests.fuzz.oracle import refusal
 from tests.release.conftest import make_label
 
 from gridveil.cli import areas
-from gridveil.cube import Grid
-from gridveil.errors import GridveilError
+from gridveil.geography.area import Area
+from gridveil.geography.grid import Grid
 from gridveil.mechanisms.mosaic.public_shape import read_shape
-from gridveil.plan import Plan
-from gridveil.release.area import Area
-from gridveil.release.files import dump_label, load_label
-from gridveil.spec import make_spec, read_spec
+from gridveil.model.errors import GridveilError
+from gridveil.publishing.plan import Plan
+from gridveil.publishing.spec import make_spec, read_spec
+from gridveil.release.format.files import dump_label, load_label
 
 LONG = os.environ.get("HYPOTHESIS_PROFILE") == "long"  # looks for new examples; else they are the same in every run
 MANY = settings(max_examples=3000 if LONG else 150, derandomize=not LONG, suppress_health_check=list(HealthCheck))

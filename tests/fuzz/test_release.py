@@ -15,7 +15,7 @@ from tests.fuzz.oracle import refusal
 from tests.fuzz.releases import CHANGES, KINDS, VALUES, change_file, change_label, names, write
 
 from gridveil.release.export import export
-from gridveil.release.open import open_release
+from gridveil.release.query.open import open_release
 from gridveil.report.page import make_page
 
 LONG = os.environ.get("HYPOTHESIS_PROFILE") == "long"  # looks for new examples; else they are the same in every run

@@ -15,10 +15,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.fuzz.oracle import refusal
 
-from gridveil.cube import Grid, Window
-from gridveil.ingest.ingest import ingest
-from gridveil.ingest.schema import HouseholdsTable, ReadingsTable
-from gridveil.privacy.bound import Bound
+from gridveil.geography.grid import Grid
+from gridveil.model.window import Window
+from gridveil.trusted.engines.base.schema import HouseholdsTable, ReadingsTable
+from gridveil.trusted.kernel.bound import Bound
+from gridveil.trusted.source.ingest import ingest
 
 LONG = os.environ.get("HYPOTHESIS_PROFILE") == "long"  # looks for new examples; else they are the same in every run
 SECRET = "secret-household"  # noqa: S105  # a name that must not be seen

@@ -9,12 +9,13 @@ import pyarrow.parquet as pq
 import pytest
 from tests.ingest import parted
 
-from gridveil.cube import Grid, Window
-from gridveil.ingest import tables
-from gridveil.ingest.ingest import ingest
-from gridveil.ingest.report import Report
-from gridveil.ingest.schema import HouseholdsTable, ReadingsTable
-from gridveil.privacy.bound import Bound
+from gridveil.geography.grid import Grid
+from gridveil.model.window import Window
+from gridveil.trusted.engines.base.schema import HouseholdsTable, ReadingsTable
+from gridveil.trusted.engines.duckdb import tables
+from gridveil.trusted.kernel.bound import Bound
+from gridveil.trusted.source.ingest import ingest
+from gridveil.trusted.source.report import Report
 
 WINDOW = Window(datetime(2013, 2, 4, tzinfo=UTC), timedelta(hours=1), 4)
 HOMES = {"household": ["a", "b"], "x": [0.5, 1.5], "y": [0.5, 1.5]}

@@ -8,11 +8,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from gridveil.cube import Grid, Window
-from gridveil.ingest.report import Report
-from gridveil.ingest.schema import HouseholdsTable, ReadingsTable
-from gridveil.ingest.source import IngestedSource
-from gridveil.privacy.bound import Bound
+from gridveil.geography.grid import Grid
+from gridveil.model.window import Window
+from gridveil.trusted.engines.base.schema import HouseholdsTable, ReadingsTable
+from gridveil.trusted.kernel.bound import Bound
+from gridveil.trusted.source.report import Report
+from gridveil.trusted.source.source import IngestedSource
 
 START = datetime(2013, 2, 4, tzinfo=UTC)
 WINDOW = Window(START, timedelta(hours=1), 6)

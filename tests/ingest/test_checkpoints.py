@@ -4,11 +4,12 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from gridveil.cube import Grid, Window
-from gridveil.ingest.checkpoints import run_key
-from gridveil.ingest.engines.duckdb_engine import DuckDBEngine
-from gridveil.ingest.engines.settings import EngineSettings
-from gridveil.ingest.schema import HouseholdsTable, ReadingsTable
+from gridveil.geography.grid import Grid
+from gridveil.model.window import Window
+from gridveil.trusted.engines.base.schema import HouseholdsTable, ReadingsTable
+from gridveil.trusted.engines.base.settings import EngineSettings
+from gridveil.trusted.engines.duckdb.engine import DuckDBEngine
+from gridveil.trusted.source.checkpoints import run_key
 
 GRID, WINDOW = Grid(0, 0, 2, 2, 2, 2), Window(datetime(2013, 1, 1, tzinfo=UTC), timedelta(hours=1), 6)
 TABLES = ReadingsTable("readings.parquet"), HouseholdsTable("households.parquet")

@@ -18,24 +18,27 @@ import numpy as np
 import pytest
 from tests.ingest.parted import BOUND, GRID, ROWS, START, WINDOW, kept, told, write
 
-from gridveil import publication, publish
+from gridveil import publish
 from gridveil.cli.main import main
-from gridveil.cube import Grid, Window
-from gridveil.errors import InputError, UsageError
-from gridveil.ingest import checkpoints, tables
-from gridveil.ingest.clock import Clock
-from gridveil.ingest.engines.duckdb_engine import DuckDBEngine
-from gridveil.ingest.engines.settings import EngineSettings
-from gridveil.ingest.ingest import ingest
-from gridveil.ingest.schema import HouseholdsTable, ReadingsTable
+from gridveil.geography.grid import Grid
+from gridveil.model.errors import InputError, UsageError
+from gridveil.model.window import Window
+from gridveil.publishing import run as publication
+from gridveil.trusted.engines.base.schema import HouseholdsTable, ReadingsTable
+from gridveil.trusted.engines.base.settings import EngineSettings
+from gridveil.trusted.engines.duckdb import tables
+from gridveil.trusted.engines.duckdb.engine import DuckDBEngine
+from gridveil.trusted.source import checkpoints
+from gridveil.trusted.source.clock import Clock
+from gridveil.trusted.source.ingest import ingest
 
 CHILD = """
 import json, sys, time
 from pathlib import Path
-from gridveil.ingest import tables
-from gridveil.ingest.engines.settings import EngineSettings
-from gridveil.ingest.ingest import ingest
-from gridveil.ingest.schema import HouseholdsTable, ReadingsTable
+from gridveil.trusted.engines.duckdb import tables
+from gridveil.trusted.engines.base.settings import EngineSettings
+from gridveil.trusted.source.ingest import ingest
+from gridveil.trusted.engines.base.schema import HouseholdsTable, ReadingsTable
 from tests.ingest.parted import GRID, WINDOW, told
 tables.PART_BYTES = 1
 def slow(stage, done):

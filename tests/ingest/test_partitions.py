@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from gridveil.cube import Window
-from gridveil.errors import InputError, UsageError
-from gridveil.ingest.partitions import Partitions, files_of_window, has_fields, partitions
+from gridveil.model.errors import InputError, UsageError
+from gridveil.model.window import Window
+from gridveil.trusted.engines.base.partitions import Partitions, files_of_window, has_fields, partitions
 
 HOUR = timedelta(hours=1)
 WEEK = Window(datetime(2013, 3, 24, 23, tzinfo=UTC), HOUR, 168)

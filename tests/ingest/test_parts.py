@@ -17,15 +17,15 @@ from hypothesis import strategies as st
 from tests.ingest.parted import BOUND, GRID, ROWS, WINDOW, kept, told, write
 
 from gridveil.cli.main import main
-from gridveil.errors import GridveilError, InputError
-from gridveil.ingest import tables
-from gridveil.ingest.engines.duckdb_engine import DuckDBEngine
-from gridveil.ingest.engines.engine import answers
-from gridveil.ingest.engines.settings import EngineSettings
-from gridveil.ingest.ingest import ingest
-from gridveil.ingest.parts import contributions, doubtful
-from gridveil.ingest.rules import FAULTY, LARGEST_READING, judged
-from gridveil.ingest.schema import ReadingsTable
+from gridveil.model.errors import GridveilError, InputError
+from gridveil.trusted.engines.base.engine import answers
+from gridveil.trusted.engines.base.schema import ReadingsTable
+from gridveil.trusted.engines.base.settings import EngineSettings
+from gridveil.trusted.engines.duckdb import tables
+from gridveil.trusted.engines.duckdb.engine import DuckDBEngine
+from gridveil.trusted.source.ingest import ingest
+from gridveil.trusted.source.parts import contributions, doubtful
+from gridveil.trusted.source.rules import FAULTY, LARGEST_READING, judged
 
 
 def test_what_one_file_gives(expected: tuple[Any, ...]) -> None:

@@ -9,8 +9,9 @@ import duckdb
 import pyarrow as pa
 import pytest
 
-from gridveil.cube import Grid, Window
-from gridveil.errors import UsageError
+from gridveil.geography.grid import Grid
+from gridveil.model.errors import UsageError
+from gridveil.model.window import Window
 
 HOUR = timedelta(hours=1)
 

@@ -15,14 +15,14 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from tests.ingest.parted import GRID, ROWS, WINDOW, kept, told, write
 
-from gridveil.errors import InputError
-from gridveil.ingest import slices, tables
-from gridveil.ingest.engines.duckdb_engine import DuckDBEngine
-from gridveil.ingest.engines.settings import EngineSettings
-from gridveil.ingest.ingest import ingest
-from gridveil.ingest.parquet_table import bind_parquet, types_of
-from gridveil.ingest.schema import HouseholdsTable, ReadingsTable
-from gridveil.ingest.slices import slices_of
+from gridveil.model.errors import InputError
+from gridveil.trusted.engines.base.schema import HouseholdsTable, ReadingsTable
+from gridveil.trusted.engines.base.settings import EngineSettings
+from gridveil.trusted.engines.duckdb import slices, tables
+from gridveil.trusted.engines.duckdb.engine import DuckDBEngine
+from gridveil.trusted.engines.duckdb.parquet_table import bind_parquet, types_of
+from gridveil.trusted.engines.duckdb.slices import slices_of
+from gridveil.trusted.source.ingest import ingest
 
 IDS = [f"h{number:03}" for number in range(60)]
 BY_HOUSEHOLD = [name for name in IDS for _ in range(4)]

@@ -10,12 +10,12 @@ from typing import Any, get_args
 import pytest
 
 from gridveil.cli import options
-from gridveil.errors import InputError, UsageError
-from gridveil.ingest.engines.settings import EngineSettings
-from gridveil.plan import Plan
-from gridveil.privacy.bound import Bound
-from gridveil.publication import allowed_budget
-from gridveil.spec import DEFAULT_MECHANISM, make_spec, read_spec
+from gridveil.model.errors import InputError, UsageError
+from gridveil.publishing.plan import Plan
+from gridveil.publishing.run import allowed_budget
+from gridveil.publishing.spec import DEFAULT_MECHANISM, make_spec, read_spec
+from gridveil.trusted.engines.base.settings import EngineSettings
+from gridveil.trusted.kernel.bound import Bound
 
 PUBLIC = {"extent": "0,0,2,2", "grid": "2x3", "start": "2013-02-04T00:00", "steps": 4, "mechanism": "identity"}
 DOCUMENTED = Path(__file__).parents[2] / "docs" / "input.md"

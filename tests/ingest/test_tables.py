@@ -13,12 +13,12 @@ import pyarrow.parquet as pq
 import pytest
 from tests.ingest.conftest import HOMES
 
-from gridveil.errors import InputError
-from gridveil.ingest import tables
-from gridveil.ingest.engines.duckdb_engine import DuckDBEngine
-from gridveil.ingest.engines.engine import answers
-from gridveil.ingest.engines.settings import EngineSettings
-from gridveil.ingest.schema import ReadingsTable
+from gridveil.model.errors import InputError
+from gridveil.trusted.engines.base.engine import answers
+from gridveil.trusted.engines.base.schema import ReadingsTable
+from gridveil.trusted.engines.base.settings import EngineSettings
+from gridveil.trusted.engines.duckdb import tables
+from gridveil.trusted.engines.duckdb.engine import DuckDBEngine
 
 WHEN = [datetime(2013, 2, 4), datetime(2013, 2, 4, 1)]  # noqa: DTZ001  # timestamps without zone are the point
 GOOD = {"household": ["a", "b"], "timestamp": WHEN, "kwh": [1.0, 2.0]}

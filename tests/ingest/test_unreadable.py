@@ -11,9 +11,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from gridveil.errors import GridveilError, InputError
-from gridveil.ingest.engines.duckdb_engine import DuckDBEngine
-from gridveil.ingest.engines.settings import EngineSettings
+from gridveil.model.errors import GridveilError, InputError
+from gridveil.trusted.engines.base.settings import EngineSettings
+from gridveil.trusted.engines.duckdb.engine import DuckDBEngine
 
 ROWS = 10_000
 

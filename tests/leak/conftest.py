@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from tests.leak import town
 
-from gridveil import plan
-from gridveil.ingest.source import IngestedSource
+from gridveil.publishing import plan
+from gridveil.trusted.source.source import IngestedSource
 
 REPLAY = Path(__file__).parent / "replay.py"
 

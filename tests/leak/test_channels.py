@@ -14,8 +14,8 @@ import pytest
 from tests.leak import town
 
 from gridveil.cli.main import main
-from gridveil.privacy.ledger.book import create_ledger
-from gridveil.privacy.ledger.population import Population
+from gridveil.trusted.ledger.book import create_ledger
+from gridveil.trusted.ledger.population import Population
 
 CANARY = "canary"
 LINE = (

@@ -19,16 +19,16 @@ import pytest
 from tests.leak import town
 
 from gridveil.cli import main as cli
-from gridveil.plan import Plan
-from gridveil.privacy import kernel
-from gridveil.privacy.ledger.book import create_ledger
-from gridveil.privacy.ledger.population import Population
-from gridveil.publication import run
-from gridveil.release.debit_facts import differing
-from gridveil.release.open import open_release
-from gridveil.release.verify_label import check_facts
-from gridveil.spec import Spec, make_spec
-from gridveil.testing import Tape
+from gridveil.publishing.plan import Plan
+from gridveil.publishing.run import run
+from gridveil.publishing.spec import Spec, make_spec
+from gridveil.release.format.debit_facts import differing
+from gridveil.release.query.open import open_release
+from gridveil.release.verify.verify_label import check_facts
+from gridveil.simulate.sources import Tape
+from gridveil.trusted.kernel import kernel
+from gridveil.trusted.ledger.book import create_ledger
+from gridveil.trusted.ledger.population import Population
 
 TODAY = date(2026, 1, 1)
 every_publication = pytest.mark.parametrize(("name", "bound"), town.PUBLICATIONS)

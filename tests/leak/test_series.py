@@ -19,18 +19,18 @@ import pytest
 from tests.leak import town
 from tests.serve.conftest import running
 
-from gridveil.next_release import run_next
-from gridveil.privacy.ledger import entry
-from gridveil.privacy.ledger.book import create_ledger
-from gridveil.privacy.ledger.population import Population
-from gridveil.privacy.noise import ExactNoise
-from gridveil.publication import Published
-from gridveil.release.catalogue import CATALOGUE
+from gridveil.publishing.next_release import run_next
+from gridveil.publishing.run import Published
+from gridveil.publishing.spec import make_spec
+from gridveil.release.series.catalogue import CATALOGUE
 from gridveil.serve.app import create_app
 from gridveil.serve.downloads import OWN, Format
 from gridveil.serve.served import open_all
-from gridveil.spec import make_spec
-from gridveil.testing import Tape
+from gridveil.simulate.sources import Tape
+from gridveil.trusted.kernel.noise import ExactNoise
+from gridveil.trusted.ledger import entry
+from gridveil.trusted.ledger.book import create_ledger
+from gridveil.trusted.ledger.population import Population
 
 DAYS = (date(2026, 1, 1), date(2026, 1, 2))
 """On which the two releases are published."""

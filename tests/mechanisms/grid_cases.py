@@ -4,12 +4,13 @@ from datetime import UTC, datetime, timedelta
 
 import numpy as np
 
-from gridveil.cube import Window
-from gridveil.estimate import Estimate, Floats, NoisyParts
 from gridveil.mechanisms.base import Mechanism
-from gridveil.mechanisms.boxes import paint, subdivide, whole
-from gridveil.privacy.bound import Bound
-from gridveil.testing import kernel_on
+from gridveil.mechanisms.literature.boxes import paint, subdivide, whole
+from gridveil.model.estimate import Estimate, NoisyParts
+from gridveil.model.units import Floats
+from gridveil.model.window import Window
+from gridveil.simulate.sources import kernel_on
+from gridveil.trusted.kernel.bound import Bound
 
 BOUND = Bound(step=1000, window=4000)
 SHAPES = [(1, 1, 1), (1, 1, 9), (5, 7, 24), (4, 4, 24), (3, 2, 1)]

@@ -10,8 +10,8 @@ from tests.mechanisms.grid_cases import (
     release,
 )
 
-from gridveil.estimate import NoisyParts
-from gridveil.mechanisms.ag import AdaptiveGrid
+from gridveil.mechanisms.literature.ag import AdaptiveGrid
+from gridveil.model.estimate import NoisyParts
 
 
 def test_budget_and_shapes() -> None:

@@ -3,11 +3,11 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 import pytest
 
-from gridveil.cube import Window
-from gridveil.estimate import LinearNoise
-from gridveil.mechanisms.ar1 import Ar1, filter_matrix, learn
-from gridveil.privacy.bound import Bound
-from gridveil.testing import kernel_on
+from gridveil.mechanisms.literature.ar1 import Ar1, filter_matrix, learn
+from gridveil.model.estimate import LinearNoise
+from gridveil.model.window import Window
+from gridveil.simulate.sources import kernel_on
+from gridveil.trusted.kernel.bound import Bound
 
 WINDOW = Window(datetime(2013, 2, 4, tzinfo=UTC), timedelta(hours=1), 48)
 BOUND = Bound(step=20_000, window=100_000)

@@ -6,16 +6,16 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 import pytest
 
-from gridveil.cube import Window
-from gridveil.errors import BudgetError, UsageError
-from gridveil.estimate import Estimate, NoisyParts
 from gridveil.mechanisms.base import Progress, silent
-from gridveil.mechanisms.bounded import FACTOR, release_with_private_bound
 from gridveil.mechanisms.registry import make
-from gridveil.privacy.bound import Bound
-from gridveil.privacy.kernel import Kernel
-from gridveil.privacy.measure import Measure
-from gridveil.testing import kernel_on
+from gridveil.model.errors import BudgetError, UsageError
+from gridveil.model.estimate import Estimate, NoisyParts
+from gridveil.model.window import Window
+from gridveil.publishing.bounded import FACTOR, release_with_private_bound
+from gridveil.simulate.sources import kernel_on
+from gridveil.trusted.kernel.bound import Bound
+from gridveil.trusted.kernel.kernel import Kernel
+from gridveil.trusted.kernel.measure import Measure
 
 WINDOW = Window(datetime(2013, 2, 4, tzinfo=UTC), timedelta(hours=1), 24)
 OF_STEPS = Bound(23_000, 23_000 * 24)

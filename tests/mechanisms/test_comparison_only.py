@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 
 from gridveil.cli.mechanisms import run
-from gridveil.errors import UsageError
 from gridveil.mechanisms import registry
-from gridveil.plan import Plan
-from gridveil.spec import Spec
+from gridveil.model.errors import UsageError
+from gridveil.publishing.plan import Plan
+from gridveil.publishing.spec import Spec
 
 NAMES = sorted(registry.COMPARISON_ONLY)
 

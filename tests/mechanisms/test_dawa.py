@@ -4,11 +4,11 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from gridveil.cube import Window
-from gridveil.estimate import NoisyParts
-from gridveil.mechanisms.dawa import Dawa, choose, nodes, number
-from gridveil.privacy.bound import Bound
-from gridveil.testing import kernel_on
+from gridveil.mechanisms.literature.dawa import Dawa, choose, nodes, number
+from gridveil.model.estimate import NoisyParts
+from gridveil.model.window import Window
+from gridveil.simulate.sources import kernel_on
+from gridveil.trusted.kernel.bound import Bound
 
 WINDOW = Window(datetime(2013, 2, 4, tzinfo=UTC), timedelta(hours=1), 24)
 

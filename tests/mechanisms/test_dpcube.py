@@ -10,9 +10,9 @@ from tests.mechanisms.grid_cases import (
     release,
 )
 
-from gridveil.estimate import NoisyParts
-from gridveil.mechanisms.boxes import whole
-from gridveil.mechanisms.dpcube import DpCube, all_cuts, best_cuts, box_sums, prefix_sums
+from gridveil.mechanisms.literature.boxes import whole
+from gridveil.mechanisms.literature.dpcube import DpCube, all_cuts, best_cuts, box_sums, prefix_sums
+from gridveil.model.estimate import NoisyParts
 
 
 def test_budget_and_shapes() -> None:

@@ -5,12 +5,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gridveil.cube import Window
-from gridveil.estimate import LinearNoise
-from gridveil.mechanisms.fast import Fast, Filter, Schedule, kalman
-from gridveil.privacy.bound import Bound
-from gridveil.privacy.measure import Measure, Measurement
-from gridveil.testing import kernel_on
+from gridveil.mechanisms.literature.fast import Fast, Filter, Schedule, kalman
+from gridveil.model.estimate import LinearNoise
+from gridveil.model.window import Window
+from gridveil.simulate.sources import kernel_on
+from gridveil.trusted.kernel.bound import Bound
+from gridveil.trusted.kernel.measure import Measure, Measurement
 
 START = datetime(2013, 2, 4, tzinfo=UTC)
 

@@ -5,12 +5,12 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 import pytest
 
-from gridveil.cube import Window
-from gridveil.errors import UsageError
-from gridveil.mechanisms.fourier import FourierPerturbation
+from gridveil.mechanisms.literature.fourier import FourierPerturbation
 from gridveil.mechanisms.registry import make
-from gridveil.privacy.bound import Bound
-from gridveil.testing import kernel_on
+from gridveil.model.errors import UsageError
+from gridveil.model.window import Window
+from gridveil.simulate.sources import kernel_on
+from gridveil.trusted.kernel.bound import Bound
 
 WINDOW = Window(datetime(2013, 2, 4, tzinfo=UTC), timedelta(hours=1), 120)
 PLAIN = Bound(step=1500, window=180_000)

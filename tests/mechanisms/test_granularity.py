@@ -10,8 +10,8 @@ from tests.mechanisms.grid_cases import (
     release,
 )
 
-from gridveil.estimate import NoisyParts
-from gridveil.mechanisms.granularity import Granularity
+from gridveil.mechanisms.literature.granularity import Granularity
+from gridveil.model.estimate import NoisyParts
 
 
 def test_budget_and_shapes() -> None:

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from gridveil.mechanisms.boxes import paint, sides_of, sizes_of, subdivide, whole
-from gridveil.mechanisms.grids import blocks_worth, near_cubes
-from gridveil.mechanisms.splits import halve, longest_axes
-from gridveil.mechanisms.trees import Level, make_consistent
+from gridveil.mechanisms.literature.boxes import paint, sides_of, sizes_of, subdivide, whole
+from gridveil.mechanisms.literature.grids import blocks_worth, near_cubes
+from gridveil.mechanisms.literature.splits import halve, longest_axes
+from gridveil.mechanisms.literature.trees import Level, make_consistent
 
 
 @pytest.mark.parametrize("shape", [(1, 1, 1), (1, 1, 9), (5, 7, 24), (32, 32, 120)])

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gridveil.cube import Window
-from gridveil.mechanisms.hb import Hb, best_branching, hierarchy, levels
-from gridveil.mechanisms.linear import range_products
-from gridveil.privacy.bound import Bound
-from gridveil.testing import kernel_on
+from gridveil.mechanisms.literature.hb import Hb, best_branching, hierarchy, levels
+from gridveil.mechanisms.literature.linear import range_products
+from gridveil.model.window import Window
+from gridveil.simulate.sources import kernel_on
+from gridveil.trusted.kernel.bound import Bound
 
 
 @given(st.integers(2, 300), st.integers(2, 300))

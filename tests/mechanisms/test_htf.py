@@ -13,11 +13,11 @@ from tests.mechanisms.grid_cases import (
     window,
 )
 
-from gridveil.estimate import NoisyParts
-from gridveil.mechanisms.boxes import whole
-from gridveil.mechanisms.htf import Htf
-from gridveil.mechanisms.splits import Search
-from gridveil.testing import kernel_on
+from gridveil.mechanisms.literature.boxes import whole
+from gridveil.mechanisms.literature.htf import Htf
+from gridveil.mechanisms.literature.splits import Search
+from gridveil.model.estimate import NoisyParts
+from gridveil.simulate.sources import kernel_on
 
 
 def test_budget_and_shapes() -> None:

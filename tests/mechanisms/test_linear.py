@@ -5,14 +5,15 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 import pytest
 
-from gridveil.cube import Grid, Window
-from gridveil.estimate import Estimate, LinearNoise
-from gridveil.mechanisms.linear import inverse
+from gridveil.geography.grid import Grid
+from gridveil.mechanisms.literature.linear import inverse
 from gridveil.mechanisms.registry import make
-from gridveil.privacy.bound import Bound
-from gridveil.privacy.budget import PureDP
-from gridveil.privacy.kernel import Kernel
-from gridveil.testing import Nobody, Tape, kernel_on
+from gridveil.model.estimate import Estimate, LinearNoise
+from gridveil.model.window import Window
+from gridveil.simulate.sources import Nobody, Tape, kernel_on
+from gridveil.trusted.budget import PureDP
+from gridveil.trusted.kernel.bound import Bound
+from gridveil.trusted.kernel.kernel import Kernel
 
 NAMES = ("fourier", "fourier-20", "wavelet", "wavelet-20", "privelet", "hdmm", "hb")
 COMPLETE = {"fourier": {"k": 61}, "wavelet": {"k": 128}, "privelet": {}, "hdmm": {}, "hb": {}}

@@ -7,18 +7,19 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from gridveil.cube import Grid, Window
-from gridveil.estimate import Estimate
-from gridveil.mechanisms import true_consumption
-from gridveil.mechanisms.bounded import release_with_private_bound
+from gridveil.geography.grid import Grid
+from gridveil.mechanisms.inference import true_consumption
 from gridveil.mechanisms.mosaic import mechanism as mosaic
 from gridveil.mechanisms.registry import make
 from gridveil.mechanisms.stpt import learn
-from gridveil.privacy import slabs
-from gridveil.privacy.bound import Bound
-from gridveil.privacy.budget import PureDP
-from gridveil.privacy.kernel import Kernel
-from gridveil.testing import SeededLaplace
+from gridveil.model.estimate import Estimate
+from gridveil.model.window import Window
+from gridveil.publishing.bounded import release_with_private_bound
+from gridveil.simulate.sources import SeededLaplace
+from gridveil.trusted.budget import PureDP
+from gridveil.trusted.kernel import slabs
+from gridveil.trusted.kernel.bound import Bound
+from gridveil.trusted.kernel.kernel import Kernel
 
 SIDE, STEPS, BEFORE = 32, 3000, 48
 CUBE = SIDE**2 * STEPS * 8

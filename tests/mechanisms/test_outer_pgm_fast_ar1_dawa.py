@@ -5,13 +5,14 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 import pytest
 
-from gridveil.cube import Grid, Window
-from gridveil.errors import UsageError
+from gridveil.geography.grid import Grid
 from gridveil.mechanisms.registry import make
-from gridveil.privacy.bound import Bound
-from gridveil.privacy.budget import PureDP
-from gridveil.privacy.kernel import Kernel
-from gridveil.testing import ArraySource, Tape, kernel_on, kernel_without_data
+from gridveil.model.errors import UsageError
+from gridveil.model.window import Window
+from gridveil.simulate.sources import ArraySource, Tape, kernel_on, kernel_without_data
+from gridveil.trusted.budget import PureDP
+from gridveil.trusted.kernel.bound import Bound
+from gridveil.trusted.kernel.kernel import Kernel
 
 NAMES = ("outer", "pgm", "fast", "ar1", "dawa")
 BOUNDS = (Bound(step=1000, window=4000), Bound(step=300, window=7200), Bound(step=9000, window=2500))

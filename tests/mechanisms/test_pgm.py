@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize_scalar
 
-from gridveil.cube import Window
-from gridveil.estimate import Replicates
-from gridveil.mechanisms.marginals import Marginals
-from gridveil.mechanisms.pgm import Pgm, fit
-from gridveil.mechanisms.simplex import project
-from gridveil.privacy.bound import Bound
-from gridveil.testing import kernel_on
+from gridveil.mechanisms.inference.marginals import Marginals
+from gridveil.mechanisms.inference.simplex import project
+from gridveil.mechanisms.literature.pgm import Pgm, fit
+from gridveil.model.estimate import Replicates
+from gridveil.model.window import Window
+from gridveil.simulate.sources import kernel_on
+from gridveil.trusted.kernel.bound import Bound
 
 WINDOW = Window(datetime(2013, 2, 4, tzinfo=UTC), timedelta(hours=1), 24)
 BOUND = Bound(step=20_000, window=100_000)

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 import pywt
 
-from gridveil.cube import Window
-from gridveil.mechanisms.privelet import Privelet, wavelets
-from gridveil.privacy.bound import Bound
-from gridveil.testing import kernel_on
+from gridveil.mechanisms.literature.privelet import Privelet, wavelets
+from gridveil.model.window import Window
+from gridveil.simulate.sources import kernel_on
+from gridveil.trusted.kernel.bound import Bound
 
 
 def window(steps: int) -> Window:

@@ -5,10 +5,10 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 import pytest
 
-from gridveil.cube import Window
 from gridveil.mechanisms.registry import make, names, train_steps
-from gridveil.privacy.bound import Bound
-from gridveil.testing import kernel_on
+from gridveil.model.window import Window
+from gridveil.simulate.sources import kernel_on
+from gridveil.trusted.kernel.bound import Bound
 
 WINDOW = Window(datetime(2013, 2, 4, tzinfo=UTC), timedelta(hours=1), 24)
 SMALL = {"stpt": {"train_steps": 48, "epochs": 1}, "stpt-paper": {"train_steps": 48, "epochs": 1, "depth": 1}}

@@ -7,12 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gridveil.cube import Grid, Window
-from gridveil.errors import UsageError
-from gridveil.mechanisms.quadtree import Level, depth_of_pillars, depth_of_quarters, levels
+from gridveil.geography.grid import Grid
+from gridveil.mechanisms.inference.quadtree import Level, depth_of_pillars, depth_of_quarters, levels
 from gridveil.mechanisms.stpt.series import Slice, equal_slices, labels_of, measure_series, weighted_slices
-from gridveil.privacy.bound import Bound
-from gridveil.testing import kernel_on
+from gridveil.model.errors import UsageError
+from gridveil.model.window import Window
+from gridveil.simulate.sources import kernel_on
+from gridveil.trusted.kernel.bound import Bound
 
 sides = st.integers(1, 40)
 

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from tests.mechanisms.test_simple import BOUND, READINGS, WINDOW
 
-from gridveil.errors import UsageError
 from gridveil.mechanisms import registry
 from gridveil.mechanisms.base import Mechanism
-from gridveil.testing import kernel_on
+from gridveil.model.errors import UsageError
+from gridveil.simulate.sources import kernel_on
 
 DOCS = Path(__file__).parents[2] / "docs" / "mechanisms.md"
 

@@ -5,12 +5,12 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 import pytest
 
-from gridveil.cube import Window
-from gridveil.estimate import NoisyParts
-from gridveil.mechanisms.even import Even
-from gridveil.mechanisms.identity import Identity
-from gridveil.privacy.bound import Bound
-from gridveil.testing import kernel_on
+from gridveil.mechanisms.literature.even import Even
+from gridveil.mechanisms.literature.identity import Identity
+from gridveil.model.estimate import NoisyParts
+from gridveil.model.window import Window
+from gridveil.simulate.sources import kernel_on
+from gridveil.trusted.kernel.bound import Bound
 
 WINDOW = Window(datetime(2013, 2, 4, tzinfo=UTC), timedelta(hours=1), 6)
 BOUND = Bound(step=1000, window=4000)

@@ -3,13 +3,14 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 import pytest
 
-from gridveil.cube import Grid, Window
-from gridveil.mechanisms.quadtree import Level, levels
+from gridveil.geography.grid import Grid
+from gridveil.mechanisms.inference.quadtree import Level, levels
 from gridveil.mechanisms.stpt.blocks import BlockSums, deepest_visible, measure_blocks, run_length, sum_runs
 from gridveil.mechanisms.stpt.distribute import distribute
 from gridveil.mechanisms.stpt.pattern import Pattern
-from gridveil.privacy.bound import Bound
-from gridveil.testing import kernel_on
+from gridveil.model.window import Window
+from gridveil.simulate.sources import kernel_on
+from gridveil.trusted.kernel.bound import Bound
 
 WINDOW = Window(datetime(2013, 2, 4, tzinfo=UTC), timedelta(hours=1), 24)
 CERTAIN = {"shape_variance": 0.0, "shape_memory": 0.0}

@@ -2,10 +2,10 @@ import numpy as np
 import pytest
 import torch
 
-from gridveil.estimate import Floats
 from gridveil.mechanisms.stpt import forecaster
 from gridveil.mechanisms.stpt.forecaster import forecast, join, sweep
 from gridveil.mechanisms.stpt.network import AttentionGru, repeatable_torch
+from gridveil.model.units import Floats
 
 
 def test_sweep_stacks_windows_and_marks_targets_beyond_the_series() -> None:

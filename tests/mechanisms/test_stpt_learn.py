@@ -4,14 +4,15 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 import pytest
 
-from gridveil.cube import Grid, Window
-from gridveil.estimate import Floats
+from gridveil.geography.grid import Grid
 from gridveil.mechanisms.base import silent
-from gridveil.mechanisms.quadtree import levels
+from gridveil.mechanisms.inference.quadtree import levels
 from gridveil.mechanisms.stpt import learn
 from gridveil.mechanisms.stpt.calendar import harmonics
 from gridveil.mechanisms.stpt.forecaster import Windows
 from gridveil.mechanisms.stpt.series import Series, Slice, equal_slices, weighted_slices
+from gridveil.model.units import Floats
+from gridveil.model.window import Window
 
 WINDOW = Window(datetime(2013, 2, 4, tzinfo=UTC), timedelta(hours=1), 5)
 TRAINING = learn.Training(lookback=3, epochs=1, seed=10)

@@ -3,12 +3,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gridveil.cube import Grid
-from gridveil.estimate import Floats
-from gridveil.mechanisms.quadtree import depth_of_quarters, levels
+from gridveil.geography.grid import Grid
+from gridveil.mechanisms.inference.quadtree import depth_of_quarters, levels
 from gridveil.mechanisms.stpt.levels import block_shares, cell_shares, hindcast, map_level
 from gridveil.mechanisms.stpt.series import Series, weighted_slices
 from gridveil.mechanisms.stpt.shrinkage import LEAST, posterior_mean, shrink
+from gridveil.model.units import Floats
 
 
 def tree_of(cube: Floats, scale: float, seed: int | None = None) -> list[Series]:

@@ -6,11 +6,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from gridveil.cube import Window
-from gridveil.estimate import Floats, Ints
 from gridveil.mechanisms.stpt.parts import Calibration, Spread, release_parts, shares_of_parts, theorem8_scales
-from gridveil.privacy.bound import Bound
-from gridveil.testing import kernel_on
+from gridveil.model.units import Floats, Ints
+from gridveil.model.window import Window
+from gridveil.simulate.sources import kernel_on
+from gridveil.trusted.kernel.bound import Bound
 
 WINDOW = Window(datetime(2013, 2, 4, tzinfo=UTC), timedelta(hours=1), 120)
 

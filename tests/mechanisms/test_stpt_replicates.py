@@ -3,7 +3,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from gridveil.mechanisms.quadtree import Level
+from gridveil.mechanisms.inference.quadtree import Level
 from gridveil.mechanisms.stpt.blocks import BlockSums, sum_runs
 from gridveil.mechanisms.stpt.distribute import distribute
 from gridveil.mechanisms.stpt.pattern import Pattern

@@ -8,18 +8,19 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from gridveil.cube import Grid, Window
-from gridveil.estimate import Estimate, LinearNoise, NoisyParts, Posterior, Replicates
-from gridveil.mechanisms.bounded import release_with_private_bound
-from gridveil.mechanisms.lumps import pinned, true_draws
-from gridveil.mechanisms.population import Population, PrivateBound
+from gridveil.geography.grid import Grid
+from gridveil.mechanisms.bounds import Population, PrivateBound
+from gridveil.mechanisms.inference.lumps import pinned, true_draws
+from gridveil.mechanisms.inference.true_consumption import about_the_truth
 from gridveil.mechanisms.registry import make
-from gridveil.mechanisms.true_consumption import about_the_truth
-from gridveil.privacy.bound import Bound
-from gridveil.privacy.budget import PureDP
-from gridveil.privacy.kernel import Kernel
-from gridveil.release.error_bars.posterior import Draws
-from gridveil.testing import ArraySource, SeededLaplace
+from gridveil.model.estimate import Estimate, LinearNoise, NoisyParts, Posterior, Replicates
+from gridveil.model.window import Window
+from gridveil.publishing.bounded import release_with_private_bound
+from gridveil.simulate.sources import ArraySource, SeededLaplace
+from gridveil.trusted.budget import PureDP
+from gridveil.trusted.kernel.bound import Bound
+from gridveil.trusted.kernel.kernel import Kernel
+from gridveil.uncertainty.posterior import Draws
 
 START = datetime(2013, 2, 4, tzinfo=UTC)
 

@@ -12,8 +12,8 @@ from tests.mechanisms.grid_cases import (
     release,
 )
 
-from gridveil.estimate import NoisyParts
-from gridveil.mechanisms.ug import UniformGrid
+from gridveil.mechanisms.literature.ug import UniformGrid
+from gridveil.model.estimate import NoisyParts
 
 
 def test_budget_and_shapes() -> None:

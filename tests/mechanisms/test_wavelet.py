@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 import pywt
 
-from gridveil.cube import Window
+from gridveil.mechanisms.literature.wavelet import WaveletPerturbation
 from gridveil.mechanisms.registry import make
-from gridveil.mechanisms.wavelet import WaveletPerturbation
-from gridveil.privacy.bound import Bound
-from gridveil.privacy.transforms import Haar
-from gridveil.testing import kernel_on
+from gridveil.model.window import Window
+from gridveil.simulate.sources import kernel_on
+from gridveil.trusted.kernel.bound import Bound
+from gridveil.trusted.kernel.transforms import Haar
 
 START, HOUR = datetime(2013, 2, 4, tzinfo=UTC), timedelta(hours=1)
 

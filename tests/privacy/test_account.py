@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gridveil.cube import Window
-from gridveil.errors import UsageError
-from gridveil.privacy import account as account_module
-from gridveil.privacy.account import Account, Marks, worst_loss
-from gridveil.privacy.bound import Bound
+from gridveil.model.errors import UsageError
+from gridveil.model.window import Window
+from gridveil.trusted.kernel import account as account_module
+from gridveil.trusted.kernel.account import Account, Marks, worst_loss
+from gridveil.trusted.kernel.bound import Bound
 
 SHAPE = (2, 3, 4)
 WINDOW = Window(datetime(2013, 2, 4, tzinfo=UTC), timedelta(hours=1), SHAPE[2])

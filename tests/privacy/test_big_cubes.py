@@ -11,18 +11,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gridveil.audit.transcript import Recorder
-from gridveil.cube import Grid, Window
-from gridveil.errors import BudgetError, UsageError
-from gridveil.mechanisms.even import Even
-from gridveil.mechanisms.identity import Identity
-from gridveil.privacy import slabs
-from gridveil.privacy.bound import Bound
-from gridveil.privacy.budget import PureDP
-from gridveil.privacy.checks import check_scales
-from gridveil.privacy.kernel import SUMMING, Kernel
-from gridveil.privacy.transforms import Haar
-from gridveil.testing import InventedSource, Nobody, SeededLaplace
+from gridveil.geography.grid import Grid
+from gridveil.mechanisms.literature.even import Even
+from gridveil.mechanisms.literature.identity import Identity
+from gridveil.model.errors import BudgetError, UsageError
+from gridveil.model.window import Window
+from gridveil.research.audit.transcript import Recorder
+from gridveil.simulate.sources import InventedSource, Nobody, SeededLaplace
+from gridveil.trusted.budget import PureDP
+from gridveil.trusted.kernel import slabs
+from gridveil.trusted.kernel.bound import Bound
+from gridveil.trusted.kernel.checks import check_scales
+from gridveil.trusted.kernel.kernel import SUMMING, Kernel
+from gridveil.trusted.kernel.transforms import Haar
 
 SHAPE = (5, 3, 8)
 MB = 2**20

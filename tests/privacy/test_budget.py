@@ -3,8 +3,8 @@ from fractions import Fraction
 
 import pytest
 
-from gridveil.errors import BudgetError
-from gridveil.privacy.budget import PureDP, attacker_rate
+from gridveil.model.errors import BudgetError
+from gridveil.trusted.budget import PureDP, attacker_rate
 
 
 def test_epsilon_is_the_decimal_that_was_typed() -> None:

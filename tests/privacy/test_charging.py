@@ -7,14 +7,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gridveil.cube import Grid, Window
-from gridveil.errors import BudgetError, UsageError
-from gridveil.privacy.bound import Bound
-from gridveil.privacy.budget import PureDP
-from gridveil.privacy.kernel import Kernel
-from gridveil.privacy.noise import ExactNoise
-from gridveil.privacy.transforms import Haar
-from gridveil.testing import Nobody, SeededLaplace
+from gridveil.geography.grid import Grid
+from gridveil.model.errors import BudgetError, UsageError
+from gridveil.model.window import Window
+from gridveil.simulate.sources import Nobody, SeededLaplace
+from gridveil.trusted.budget import PureDP
+from gridveil.trusted.kernel.bound import Bound
+from gridveil.trusted.kernel.kernel import Kernel
+from gridveil.trusted.kernel.noise import ExactNoise
+from gridveil.trusted.kernel.transforms import Haar
 
 GRID = Grid(0, 0, 1, 1, 1, 1)
 WINDOW = Window(datetime(2013, 2, 4, tzinfo=UTC), timedelta(hours=1), 4)

@@ -17,9 +17,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from gridveil.privacy import discrete_laplace, noise
-from gridveil.privacy.discrete_laplace import CHUNK, FAR, THREADS, VECTORISED_FROM, fraction
-from gridveil.privacy.noise import ExactNoise
+from gridveil.trusted.kernel import discrete_laplace, noise
+from gridveil.trusted.kernel.discrete_laplace import CHUNK, FAR, THREADS, VECTORISED_FROM, fraction
+from gridveil.trusted.kernel.noise import ExactNoise
 
 Words = NDArray[np.uint64]
 Outcome = TypeVar("Outcome")

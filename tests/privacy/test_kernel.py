@@ -13,14 +13,15 @@ from zoneinfo import ZoneInfo
 import numpy as np
 import pytest
 
-from gridveil.cube import Grid, Window
-from gridveil.errors import BudgetError, UsageError
-from gridveil.privacy import kernel as kernel_module
-from gridveil.privacy.bound import Bound
-from gridveil.privacy.budget import PureDP
-from gridveil.privacy.kernel import Kernel
-from gridveil.privacy.noise import ExactNoise
-from gridveil.testing import ArraySource, SeededLaplace, kernel_on
+from gridveil.geography.grid import Grid
+from gridveil.model.errors import BudgetError, UsageError
+from gridveil.model.window import Window
+from gridveil.simulate.sources import ArraySource, SeededLaplace, kernel_on
+from gridveil.trusted.budget import PureDP
+from gridveil.trusted.kernel import kernel as kernel_module
+from gridveil.trusted.kernel.bound import Bound
+from gridveil.trusted.kernel.kernel import Kernel
+from gridveil.trusted.kernel.noise import ExactNoise
 
 WINDOW = Window(datetime(2013, 2, 4, tzinfo=UTC), timedelta(hours=1), 4)
 BOUND = Bound(step=10, window=25)

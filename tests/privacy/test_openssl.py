@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from gridveil.privacy.noise import DEFAULT_SETTINGS
+from gridveil.trusted.kernel.noise import DEFAULT_SETTINGS
 
 TEST_RAND = "openssl_conf = all\n[all]\nrandom = ours\n[ours]\nrandom = TEST-RAND\n"
 """Chooses a generator that fails unless a program has told it what to return: whoever obeys cannot draw."""
@@ -17,7 +17,7 @@ RAW = OPENDP + "dp.m.make_laplace(dp.atom_domain(T='i64'), dp.absolute_distance(
 NOISE = """
 import os, threading, numpy as np
 before = os.environ.get("OPENSSL_CONF")
-from gridveil.privacy.noise import ExactNoise
+from gridveil.trusted.kernel.noise import ExactNoise
 drawn = []
 draw = lambda: drawn.append(ExactNoise().add(np.zeros(99, dtype=np.int64), np.full(99, 1000.0)))
 draw()

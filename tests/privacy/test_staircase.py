@@ -6,11 +6,11 @@ from decimal import Decimal, localcontext
 import numpy as np
 import pytest
 
-from gridveil.errors import BudgetError, UsageError
-from gridveil.privacy import noise as noise_module
-from gridveil.privacy.account import ROUNDING
-from gridveil.privacy.noise import LARGEST_ANSWER, ExactNoise
-from gridveil.privacy.staircase import LARGEST_EPSILON, SMALLEST_EPSILON, Staircase, best_staircase
+from gridveil.model.errors import BudgetError, UsageError
+from gridveil.trusted.kernel import noise as noise_module
+from gridveil.trusted.kernel.account import ROUNDING
+from gridveil.trusted.kernel.noise import LARGEST_ANSWER, ExactNoise
+from gridveil.trusted.kernel.staircase import LARGEST_EPSILON, SMALLEST_EPSILON, Staircase, best_staircase
 
 EPSILONS = (1e-3, 0.03, 0.5, 1.0, 3.0, 10.0, 22.0, 60.0)
 SMALL = [(1, 1), (2, 1), (2, 2), (5, 2), (7, 7), (40, 13)]

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gridveil.cube import Window
-from gridveil.errors import BudgetError, UsageError
-from gridveil.privacy.bound import Bound
-from gridveil.privacy.kernel import Kernel
-from gridveil.privacy.labels import crowding
-from gridveil.privacy.staircase import Staircase, best_staircase
-from gridveil.testing import SeededLaplace, Tape, kernel_on
+from gridveil.model.errors import BudgetError, UsageError
+from gridveil.model.window import Window
+from gridveil.simulate.sources import SeededLaplace, Tape, kernel_on
+from gridveil.trusted.kernel.bound import Bound
+from gridveil.trusted.kernel.kernel import Kernel
+from gridveil.trusted.kernel.labels import crowding
+from gridveil.trusted.kernel.staircase import Staircase, best_staircase
 
 WINDOW = Window(datetime(2013, 2, 4, tzinfo=UTC), timedelta(hours=1), 4)
 BOUND = Bound(step=10, window=25)

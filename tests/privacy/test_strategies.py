@@ -6,15 +6,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gridveil.cube import Window
-from gridveil.errors import BudgetError, UsageError
-from gridveil.privacy.bound import Bound
-from gridveil.privacy.kernel import Kernel
-from gridveil.privacy.questions.deviations import deviations_by_label, sizes_of
-from gridveil.privacy.questions.saturation import LARGEST
-from gridveil.privacy.questions.strategy import Factor, apply_exactly, rounded
-from gridveil.privacy.transforms import Fourier, Haar
-from gridveil.testing import kernel_on
+from gridveil.model.errors import BudgetError, UsageError
+from gridveil.model.window import Window
+from gridveil.simulate.sources import kernel_on
+from gridveil.trusted.kernel.bound import Bound
+from gridveil.trusted.kernel.kernel import Kernel
+from gridveil.trusted.kernel.questions.deviations import deviations_by_label, sizes_of
+from gridveil.trusted.kernel.questions.saturation import LARGEST
+from gridveil.trusted.kernel.questions.strategy import Factor, apply_exactly, rounded
+from gridveil.trusted.kernel.transforms import Fourier, Haar
 
 WINDOW = Window(datetime(2013, 2, 4, tzinfo=UTC), timedelta(hours=1), 4)
 READINGS = np.arange(3 * 2 * 4).reshape(3, 2, 4)

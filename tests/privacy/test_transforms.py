@@ -5,9 +5,9 @@ from itertools import product
 import numpy as np
 import pytest
 
-from gridveil.errors import UsageError
-from gridveil.privacy.bound import Bound
-from gridveil.privacy.transforms import Fourier, Haar
+from gridveil.model.errors import UsageError
+from gridveil.trusted.kernel.bound import Bound
+from gridveil.trusted.kernel.transforms import Fourier, Haar
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,8 @@ import pyarrow as pa
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from gridveil.cube import Window
-from gridveil.ingest.clock import Clock
+from gridveil.model.window import Window
+from gridveil.trusted.source.clock import Clock
 
 ODD = ("Australia/Lord_Howe", "Africa/Casablanca", "Asia/Kathmandu", "Pacific/Apia", "Europe/London", "Europe/Dublin")
 zones = st.sampled_from(ODD) | st.sampled_from(sorted(available_timezones()))

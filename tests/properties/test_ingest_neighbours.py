@@ -13,13 +13,14 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from gridveil.cube import Grid, Window
-from gridveil.ingest.ingest import ingest
-from gridveil.ingest.schema import HouseholdsTable, ReadingsTable
-from gridveil.ingest.source import IngestedSource
-from gridveil.privacy.bound import Bound
-from gridveil.privacy.budget import PureDP
-from gridveil.privacy.kernel import Kernel
+from gridveil.geography.grid import Grid
+from gridveil.model.window import Window
+from gridveil.trusted.budget import PureDP
+from gridveil.trusted.engines.base.schema import HouseholdsTable, ReadingsTable
+from gridveil.trusted.kernel.bound import Bound
+from gridveil.trusted.kernel.kernel import Kernel
+from gridveil.trusted.source.ingest import ingest
+from gridveil.trusted.source.source import IngestedSource
 
 EXAMPLES = settings.default.max_examples // 8 if settings.default else 12
 GRID = Grid(0, 0, 2, 2, nx=2, ny=2)

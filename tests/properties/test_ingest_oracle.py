@@ -12,12 +12,13 @@ import pyarrow.parquet as pq
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gridveil.cube import Grid, Window
-from gridveil.ingest.ingest import ingest
-from gridveil.ingest.rules import READING_FAULTS
-from gridveil.ingest.schema import HouseholdsTable, ReadingsTable
-from gridveil.privacy.bound import Bound
-from gridveil.testing import ArraySource
+from gridveil.geography.grid import Grid
+from gridveil.model.window import Window
+from gridveil.simulate.sources import ArraySource
+from gridveil.trusted.engines.base.schema import HouseholdsTable, ReadingsTable
+from gridveil.trusted.kernel.bound import Bound
+from gridveil.trusted.source.ingest import ingest
+from gridveil.trusted.source.rules import READING_FAULTS
 
 EXAMPLES = settings.default.max_examples // 4 if settings.default else 25
 GRID = Grid(-1, 10, 2, 14, nx=3, ny=2)

@@ -10,10 +10,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from gridveil.cube import Grid, Window
-from gridveil.ingest import ingest as module
-from gridveil.ingest.schema import HouseholdsTable, ReadingsTable
-from gridveil.privacy.bound import Bound
+from gridveil.geography.grid import Grid
+from gridveil.model.window import Window
+from gridveil.trusted.engines.base.schema import HouseholdsTable, ReadingsTable
+from gridveil.trusted.kernel.bound import Bound
+from gridveil.trusted.source import ingest as module
 
 EXAMPLES = settings.default.max_examples // 12 if settings.default else 8
 GRID = Grid(0, 0, 4, 4, nx=4, ny=4)

@@ -9,12 +9,13 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from gridveil.cube import Grid, Window
-from gridveil.privacy.bound import Bound
-from gridveil.privacy.budget import PureDP
-from gridveil.privacy.kernel import Kernel
-from gridveil.privacy.transforms import Fourier, Haar
-from gridveil.testing import ArraySource
+from gridveil.geography.grid import Grid
+from gridveil.model.window import Window
+from gridveil.simulate.sources import ArraySource
+from gridveil.trusted.budget import PureDP
+from gridveil.trusted.kernel.bound import Bound
+from gridveil.trusted.kernel.kernel import Kernel
+from gridveil.trusted.kernel.transforms import Fourier, Haar
 
 STEP = timedelta(hours=1)
 START = datetime(2013, 2, 4, tzinfo=UTC)

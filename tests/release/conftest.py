@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gridveil.cube import Grid, Window
-from gridveil.estimate import Estimate, NoisyParts, Replicates
-from gridveil.release.catalogue import Catalogue, Listed, write_catalogue
-from gridveil.release.label import (
+from gridveil.geography.grid import Grid
+from gridveil.model.estimate import Estimate, NoisyParts, Replicates
+from gridveil.model.window import Window
+from gridveil.release.format.label import (
     BoundFacts,
     GridFacts,
     Label,
@@ -21,8 +21,9 @@ from gridveil.release.label import (
     Privacy,
     WindowFacts,
 )
-from gridveil.release.open import Release, open_release
-from gridveil.release.write import write_release
+from gridveil.release.format.write import write_release
+from gridveil.release.query.open import Release, open_release
+from gridveil.release.series.catalogue import Catalogue, Listed, write_catalogue
 
 GRID = Grid(-0.5, 51.25, -0.1, 51.5, nx=8, ny=5, crs="EPSG:4326")
 WINDOW = Window(datetime(2013, 2, 4, tzinfo=UTC), timedelta(hours=1), 30)

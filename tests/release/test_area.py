@@ -12,10 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyproj import Transformer
 
-from gridveil.cube import Grid
-from gridveil.errors import UsageError
-from gridveil.release import coverage, outline
-from gridveil.release.area import Area
+from gridveil.geography import coverage, outline
+from gridveil.geography.area import Area
+from gridveil.geography.grid import Grid
+from gridveil.model.errors import UsageError
 
 GRID = Grid(-3, 2, 9, 10, nx=12, ny=16)  # cells of 1 x 0.5
 LONDON = Grid(-0.5, 51.25, -0.1, 51.5, nx=8, ny=5, crs="EPSG:4326")

@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from gridveil import folder as folder_module
-from gridveil.errors import InputError
-from gridveil.release.catalogue import CATALOGUE, MOST_RELEASES, Catalogue, Listed, is_series, read_catalogue
-from gridveil.release.catalogue import write_catalogue as write
+from gridveil.model import folder as folder_module
+from gridveil.model.errors import InputError
+from gridveil.release.series.catalogue import CATALOGUE, MOST_RELEASES, Catalogue, Listed, is_series, read_catalogue
+from gridveil.release.series.catalogue import write_catalogue as write
 
 START = datetime(2013, 2, 4, tzinfo=UTC)
 WEEK = timedelta(days=7)

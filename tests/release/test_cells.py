@@ -9,11 +9,11 @@ import h5py
 import numpy as np
 import pytest
 
-from gridveil.errors import InputError, UsageError
-from gridveil.estimate import Estimate, Posterior
-from gridveil.release import netcdf
-from gridveil.release.open import Release, open_release
-from gridveil.release.write import write_release
+from gridveil.model.errors import InputError, UsageError
+from gridveil.model.estimate import Estimate, Posterior
+from gridveil.release.format import netcdf
+from gridveil.release.format.write import write_release
+from gridveil.release.query.open import Release, open_release
 
 from .conftest import GRID, WINDOW, make_estimate, make_label
 

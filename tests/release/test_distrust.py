@@ -15,10 +15,10 @@ import pytest
 import yaml
 from tests.release.error_bars.test_posterior import make_posterior, publish_posterior
 
-from gridveil.errors import InputError
-from gridveil.release.files import dump_label, load_label
-from gridveil.release.label import MechanismFacts
-from gridveil.release.open import open_release
+from gridveil.model.errors import InputError
+from gridveil.release.format.files import dump_label, load_label
+from gridveil.release.format.label import MechanismFacts
+from gridveil.release.query.open import open_release
 
 from .conftest import make_label
 
@@ -173,7 +173,7 @@ def test_a_label_larger_than_its_file_costs_nothing(publish: Publish, monkeypatc
     facts = yaml.safe_load(path.read_text(encoding="utf-8"))
     facts["grid"].update(nx=2**21, ny=1)
     path.write_text(yaml.safe_dump(facts), encoding="utf-8")
-    monkeypatch.setattr("gridveil.release.cf.edges", lambda *_: pytest.fail("too soon"))
+    monkeypatch.setattr("gridveil.geography.grid.edges", lambda *_: pytest.fail("too soon"))
     with pytest.raises(InputError, match="instead of"):
         open_release(path.parent)
     facts["grid"].update(nx=2**27)

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from pyproj import Geod, Transformer
 
-from gridveil.cube import Grid
-from gridveil.release.ground import cell_size, lattice
+from gridveil.geography.grid import Grid
+from gridveil.geography.ground import cell_size, lattice
 
 
 @pytest.mark.parametrize(

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from tests.release.conftest import GRID, WINDOW, make_estimate, make_label
 
-from gridveil.release import hdf5_file
-from gridveil.release.hdf5_file import Hdf5File
-from gridveil.release.write import write_release
+from gridveil.release.format import hdf5_file
+from gridveil.release.format.hdf5_file import Hdf5File
+from gridveil.release.format.write import write_release
 
 FULL = os.strerror(errno.ENOSPC)
 LONG = os.environ.get("HYPOTHESIS_PROFILE") == "long"

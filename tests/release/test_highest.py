@@ -6,12 +6,13 @@ import pytest
 from scipy import stats
 from tests.release.conftest import KINDS, WINDOW, make_label
 
-from gridveil.cube import Grid, Window
-from gridveil.errors import UsageError
-from gridveil.estimate import Estimate, Posterior
-from gridveil.release.highest import High, highest, order_in_words, places, together
-from gridveil.release.open import Release, open_release
-from gridveil.release.write import write_release
+from gridveil.geography.grid import Grid
+from gridveil.model.errors import UsageError
+from gridveil.model.estimate import Estimate, Posterior
+from gridveil.model.window import Window
+from gridveil.release.format.write import write_release
+from gridveil.release.query.highest import High, highest, order_in_words, places, together
+from gridveil.release.query.open import Release, open_release
 
 
 @pytest.fixture(params=KINDS)

@@ -10,10 +10,10 @@ import h5py
 import numpy as np
 import pytest
 
-from gridveil.errors import InputError
-from gridveil.release.files import dump_label
-from gridveil.release.label import GridFacts
-from gridveil.release.open import open_release
+from gridveil.model.errors import InputError
+from gridveil.release.format.files import dump_label
+from gridveil.release.format.label import GridFacts
+from gridveil.release.query.open import open_release
 
 from .conftest import GRID, make_label
 

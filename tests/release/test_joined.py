@@ -15,17 +15,17 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from gridveil.errors import InputError, UsageError
-from gridveil.estimate import Estimate, LinearNoise, NoisyParts, Posterior, Replicates
-from gridveil.release import shelf
-from gridveil.release.area import Area
-from gridveil.release.catalogue import CATALOGUE, read_catalogue, write_catalogue
+from gridveil.geography.area import Area
+from gridveil.model.errors import InputError, UsageError
+from gridveil.model.estimate import Estimate, LinearNoise, NoisyParts, Posterior, Replicates
 from gridveil.release.export import export
-from gridveil.release.label import Label, describe, warnings
-from gridveil.release.ledger_facts import LedgerFacts
-from gridveil.release.maps import values_at
-from gridveil.release.open import Answers, Release, open_release, open_runs
-from gridveil.release.profile import typical_day
+from gridveil.release.format.label import Label, describe, warnings
+from gridveil.release.format.ledger_facts import LedgerFacts
+from gridveil.release.query.maps import values_at
+from gridveil.release.query.open import Answers, Release, open_release, open_runs
+from gridveil.release.query.profile import typical_day
+from gridveil.release.series.catalogue import CATALOGUE, read_catalogue, write_catalogue
+from gridveil.release.series.series import shelf
 
 from .conftest import GRID, KINDS, WINDOW, make_estimate, make_label, make_series
 
@@ -273,7 +273,7 @@ def test_the_label_adds_up(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("unit", ["household", "household-window"])
 def test_the_label_tells_what_a_ledger_knew(unit: str) -> None:
-    from gridveil.release.series_label import series_label
+    from gridveil.release.series.series_label import series_label
 
     def debited(spent: str, population: str = "town") -> object:
         by_window = {"window": "week", "timezone": "UTC", "spent_in_window": "1"} if unit != "household" else {}
@@ -312,7 +312,7 @@ def test_the_label_tells_what_a_ledger_knew(unit: str) -> None:
     ],
 )
 def test_two_ledgers_with_one_name_are_not_taken_for_one(debits: list[tuple[float, str]], *, one: bool) -> None:
-    from gridveil.release.series_label import series_label
+    from gridveil.release.series.series_label import series_label
 
     def label(epsilon: float, spent: str, cap: str = "9") -> Label:
         entry = LedgerFacts(hash="0" * 64, population="town", unit="household", cap=cap, spent=spent)
@@ -431,7 +431,7 @@ def test_steps_of_another_length(tmp_path: Path) -> None:
     make_series(tmp_path, [estimate_of("parts", 24, 0)])
     catalogue = read_catalogue(tmp_path)
     window = replace(WINDOW, start=WINDOW.start + timedelta(days=1), step=timedelta(minutes=30), steps=48)
-    from gridveil.release.write import write_release
+    from gridveil.release.format.write import write_release
 
     from .conftest import listing
 

@@ -9,20 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft7Validator
 
-from gridveil.errors import InputError, UsageError
-from gridveil.privacy.budget import attacker_rate
-from gridveil.release.files import dump_label, load_label
-from gridveil.release.label import (
-    BoundFacts,
-    Label,
-    MeasurementFacts,
-    MechanismFacts,
-    Privacy,
-    describe,
-)
-from gridveil.release.readme import readme
-from gridveil.release.registry import to_registry
-from gridveil.release.wording import NOT_COVERED, not_covered
+from gridveil.model.errors import InputError, UsageError
+from gridveil.release.format.files import dump_label, load_label
+from gridveil.release.format.label import BoundFacts, Label, MeasurementFacts, MechanismFacts, Privacy, describe
+from gridveil.release.format.readme import readme
+from gridveil.release.format.registry import to_registry
+from gridveil.release.format.wording import NOT_COVERED, not_covered
+from gridveil.trusted.budget import attacker_rate
 
 from .conftest import make_label
 

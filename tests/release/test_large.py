@@ -14,19 +14,20 @@ import numpy as np
 import pytest
 from tests.release.conftest import GRID, make_label
 
-from gridveil.cube import Grid, Window
-from gridveil.errors import UsageError
-from gridveil.estimate import Estimate, NoisyParts, Posterior, Replicates
-from gridveil.mechanisms.bounded import release_with_private_bound
+from gridveil.geography.grid import Grid
 from gridveil.mechanisms.registry import make, train_steps
-from gridveil.privacy.bound import Bound
-from gridveil.publication import publish
-from gridveil.release import netcdf, room
-from gridveil.release.files import VALUES
-from gridveil.release.open import open_release
-from gridveil.release.write import write_release
-from gridveil.testing import kernel_on
-from gridveil.values import Product, Scaled
+from gridveil.model.errors import UsageError
+from gridveil.model.estimate import Estimate, NoisyParts, Posterior, Replicates
+from gridveil.model.values import Product, Scaled
+from gridveil.model.window import Window
+from gridveil.publishing.bounded import release_with_private_bound
+from gridveil.publishing.run import publish
+from gridveil.release.format import netcdf, room
+from gridveil.release.format.files import VALUES
+from gridveil.release.format.write import write_release
+from gridveil.release.query.open import open_release
+from gridveil.simulate.sources import kernel_on
+from gridveil.trusted.kernel.bound import Bound
 
 START = make_label().window.start
 QUICK = {"stpt": {"train_steps": 48, "epochs": 1}}

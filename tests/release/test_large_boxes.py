@@ -10,9 +10,10 @@ import h5py
 import numpy as np
 import pytest
 
-from gridveil.cube import Grid, Window
-from gridveil.release.error_bars import area_parts, cells_parts, error_model
-from gridveil.release.open import open_release
+from gridveil.geography.grid import Grid
+from gridveil.model.window import Window
+from gridveil.release.query.open import open_release
+from gridveil.uncertainty import area_parts, cells_parts, error_model
 
 from .conftest import KINDS, WINDOW
 
@@ -26,7 +27,7 @@ BOXES = np.array(
 def test_slab_by_slab_the_answers_are_the_same(publish: Publish, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     path = publish(kind)
     whole = open_release(path).answers_of(BOXES)
-    monkeypatch.setattr("gridveil.release.read.HELD_BYTES", 0)
+    monkeypatch.setattr("gridveil.release.format.read.HELD_BYTES", 0)
     monkeypatch.setattr(error_model, "SLAB_NUMBERS", 0)
     monkeypatch.setattr(area_parts, "SLAB_NUMBERS", 7)
     pieces = open_release(path).answers_of(BOXES)
@@ -39,8 +40,8 @@ def test_a_large_box_takes_little_memory(publish: Publish, kind: str, monkeypatc
     """The noise of 480,000 cells and steps is read in slabs of 4,096 numbers: far less than their 4 MB."""
     grid, window = Grid(0, 0, 20, 20, nx=20, ny=20), Window(WINDOW.start, WINDOW.step, 1200)
     path = publish(kind, grid, window)
-    monkeypatch.setattr("gridveil.release.read.HELD_BYTES", 0)
-    monkeypatch.setattr("gridveil.release.prefix.HELD_BYTES", 0)
+    monkeypatch.setattr("gridveil.release.format.read.HELD_BYTES", 0)
+    monkeypatch.setattr("gridveil.model.prefix.HELD_BYTES", 0)
     monkeypatch.setattr(error_model, "SLAB_NUMBERS", 2**12)
     monkeypatch.setattr(area_parts, "SLAB_NUMBERS", 2**12)
     release = open_release(path)
@@ -61,7 +62,7 @@ def test_the_cost_of_error_bars_is_what_they_read(publish: Publish, monkeypatch:
             numbers = file["gridveil"][name][()]
             del file["gridveil"][name]
             file["gridveil"].create_dataset(name, data=numbers, chunks=(12, 2, 3))
-    monkeypatch.setattr("gridveil.release.read.HELD_BYTES", 0)
+    monkeypatch.setattr("gridveil.release.format.read.HELD_BYTES", 0)
     met = [
         len({(t // 12, y // 2, x // 3) for t in range(t0, t1) for y in range(y0, y1) for x in range(x0, x1)})
         for x0, x1, y0, y1, t0, t1 in BOXES.tolist()

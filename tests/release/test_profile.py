@@ -9,11 +9,12 @@ from zoneinfo import ZoneInfo
 import numpy as np
 import pytest
 
-from gridveil.cube import Grid, Window
-from gridveil.errors import UsageError
-from gridveil.release.area import Area
-from gridveil.release.open import Answers, Release, open_release
-from gridveil.release.profile import typical, typical_day, typical_week
+from gridveil.geography.area import Area
+from gridveil.geography.grid import Grid
+from gridveil.model.errors import UsageError
+from gridveil.model.window import Window
+from gridveil.release.query.open import Answers, Release, open_release
+from gridveil.release.query.profile import typical, typical_day, typical_week
 
 GRID = Grid(0, 0, 4, 3, nx=4, ny=3)
 LONDON = "Europe/London"
@@ -106,7 +107,7 @@ def test_intervals_are_those_of_the_schedule(made: Made) -> None:
 def test_day_and_week_asked_together_are_the_same(made: Made, monkeypatch: pytest.MonkeyPatch) -> None:
     release = made(Window(AUTUMN, timedelta(hours=1), 24 * 9))
     area = corner(release)
-    monkeypatch.setattr("gridveil.release.profile.MOST_WEIGHTS", 50 * release.window.steps)  # several batches
+    monkeypatch.setattr("gridveil.release.query.profile.MOST_WEIGHTS", 50 * release.window.steps)  # several batches
     day, week = typical(release, area, LONDON)
     monkeypatch.undo()
     alone_day, alone_week = typical_day(release, area, LONDON), typical_week(release, area, LONDON)

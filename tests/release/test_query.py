@@ -12,12 +12,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from gridveil.cube import Grid, Window
-from gridveil.errors import UsageError
-from gridveil.estimate import Estimate, NoisyParts, Replicates
-from gridveil.release import prefix
-from gridveil.release.open import Release, open_release
-from gridveil.release.write import write_release
+from gridveil.geography.grid import Grid
+from gridveil.model import prefix
+from gridveil.model.errors import UsageError
+from gridveil.model.estimate import Estimate, NoisyParts, Replicates
+from gridveil.model.window import Window
+from gridveil.release.format.write import write_release
+from gridveil.release.query.open import Release, open_release
 
 from .conftest import GRID, WINDOW, make_estimate, make_label
 
@@ -38,7 +39,7 @@ MANY = settings(max_examples=40, deadline=None, suppress_health_check=[HealthChe
 
 
 def brute_error(estimate: Estimate, box: tuple[slice, ...]) -> float:
-    """Return the standard error in kWh, from the definitions in `gridveil.estimate`."""
+    """Return the standard error in kWh, from the definitions in `gridveil.model.estimate`."""
     errors = estimate.errors
     if isinstance(errors, Replicates):
         cubes = errors.space[:, :, :, None] * errors.time[:, None, None, :]
@@ -100,7 +101,7 @@ def test_large_releases_are_read_by_their_corners(
     held = open_release(path)
     expected = held.values_of(ranges.reshape(500, 6))
     monkeypatch.setattr(prefix, "HELD_BYTES", 0)
-    monkeypatch.setattr("gridveil.release.read.HELD_BYTES", 0)
+    monkeypatch.setattr("gridveil.release.format.read.HELD_BYTES", 0)
     stored = open_release(path)
     np.testing.assert_array_equal(stored.values_of(ranges.reshape(500, 6)), expected)
     assert held._prefix._held is not None
@@ -184,7 +185,7 @@ def test_the_worked_example_of_the_format_page(tmp_path: Path) -> None:
 def test_asking_imports_nothing_slow(publish: Callable[..., Path]) -> None:
     code = """
 import sys
-from gridveil.release.open import open_release
+from gridveil.release.query.open import open_release
 open_release(sys.argv[1]).query()
 slow = {"xarray", "pandas", "scipy", "h5netcdf", "pyproj", "shapely", "torch", "opendp", "ibis", "duckdb"}
 print(*slow & set(sys.modules))

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import gridveil
-from gridveil.release.area import Area
+from gridveil.geography.area import Area
 
 from .conftest import GRID
 

@@ -13,8 +13,8 @@ import xarray
 from rasterio.crs import CRS
 from rasterio.warp import transform
 
-from gridveil.cube import Grid
-from gridveil.release.open import open_release
+from gridveil.geography.grid import Grid
+from gridveil.release.query.open import open_release
 
 from .conftest import GRID, WINDOW
 

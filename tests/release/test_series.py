@@ -13,12 +13,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from gridveil.cube import Grid
-from gridveil.errors import UsageError
-from gridveil.estimate import Estimate
-from gridveil.release import netcdf, prefix
-from gridveil.release.area import Area
-from gridveil.release.open import Answers, Release, open_release
+from gridveil.geography.area import Area
+from gridveil.geography.grid import Grid
+from gridveil.model import prefix
+from gridveil.model.errors import UsageError
+from gridveil.model.estimate import Estimate
+from gridveil.release.format import netcdf
+from gridveil.release.query.open import Answers, Release, open_release
 
 from .conftest import GRID, WINDOW
 

@@ -17,23 +17,22 @@ import numpy as np
 import pytest
 import yaml
 
-from gridveil.cube import Window
-from gridveil.debit import Spending
-from gridveil.privacy.discrete_laplace import VECTORISED_FROM
-from gridveil.privacy.ledger.book import Ledger, create_ledger, open_ledger
-from gridveil.privacy.ledger.population import Population
-from gridveil.release import verify_cube
-from gridveil.release.debit_facts import DebitFacts, StatedBound, differing
-from gridveil.release.files import dump_label, load_label
-from gridveil.release.label import BoundFacts, Label
-from gridveil.release.ledger_export import Export
-from gridveil.release.ledger_facts import LedgerFacts, in_words
-from gridveil.release.readme import readme
-from gridveil.release.sums import write_sums
-from gridveil.release.verify import verify
-from gridveil.release.verify_label import check_facts
-from gridveil.release.wording import exact_noise, not_covered
-from gridveil.release.write import write_release
+from gridveil.model.window import Window
+from gridveil.publishing.debit import Spending
+from gridveil.release.format.debit_facts import DebitFacts, StatedBound, differing
+from gridveil.release.format.files import dump_label, load_label
+from gridveil.release.format.label import BoundFacts, Label
+from gridveil.release.format.ledger_facts import LedgerFacts, in_words
+from gridveil.release.format.readme import readme
+from gridveil.release.format.sums import write_sums
+from gridveil.release.format.wording import exact_noise, not_covered
+from gridveil.release.format.write import write_release
+from gridveil.release.verify.ledger_export import Export
+from gridveil.release.verify.verify import verify, verify_cube
+from gridveil.release.verify.verify_label import check_facts
+from gridveil.trusted.kernel.discrete_laplace import VECTORISED_FROM
+from gridveil.trusted.ledger.book import Ledger, create_ledger, open_ledger
+from gridveil.trusted.ledger.population import Population
 
 from .conftest import GRID, KINDS, WINDOW, make_estimate, make_label
 

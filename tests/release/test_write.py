@@ -10,12 +10,12 @@ import h5py
 import numpy as np
 import pytest
 
-from gridveil.cube import Grid
-from gridveil.errors import UsageError
-from gridveil.estimate import Estimate, NoisyParts, Replicates
-from gridveil.release import write
-from gridveil.release.open import open_release
-from gridveil.release.write import write_release
+from gridveil.geography.grid import Grid
+from gridveil.model.errors import UsageError
+from gridveil.model.estimate import Estimate, NoisyParts, Replicates
+from gridveil.release.format import write
+from gridveil.release.format.write import write_release
+from gridveil.release.query.open import open_release
 
 from .conftest import GRID, KINDS, WINDOW, make_estimate, make_label
 
@@ -85,7 +85,7 @@ def test_a_failure_leaves_nothing(
 
 def test_a_failure_in_the_middle_of_the_values_leaves_nothing(publish: Publish, tmp_path: Path) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("gridveil.release.error_bars.error_model.Parts.cell_errors", lambda *_: 1 / 0)
+        patch.setattr("gridveil.uncertainty.error_model.Parts.cell_errors", lambda *_: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             publish("parts")
     assert list(tmp_path.iterdir()) == []
@@ -157,7 +157,7 @@ def test_an_unknown_coordinate_system_is_refused(publish: Publish) -> None:
 
 def test_writing_in_slabs_changes_nothing(publish: Publish, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = open_release(publish("replicates", name="whole"))
-    monkeypatch.setattr("gridveil.release.netcdf.SLAB_CELLS", 1)
+    monkeypatch.setattr("gridveil.release.format.netcdf.SLAB_CELLS", 1)
     slabs = open_release(publish("replicates", name="slabs"))
     np.testing.assert_array_equal(whole.values(), slabs.values())
     np.testing.assert_allclose(whole._prefix.dataset[()], slabs._prefix.dataset[()], rtol=1e-13)

@@ -10,12 +10,13 @@ import pytest
 from tests.release.conftest import KINDS, make_estimate, make_label
 from tests.report.reading import Reader
 
-from gridveil.cube import Grid, Window
-from gridveil.errors import UsageError
-from gridveil.estimate import Estimate, NoisyParts
-from gridveil.release.label import Privacy
-from gridveil.release.open import Release, open_release
-from gridveil.release.write import write_release
+from gridveil.geography.grid import Grid
+from gridveil.model.errors import UsageError
+from gridveil.model.estimate import Estimate, NoisyParts
+from gridveil.model.window import Window
+from gridveil.release.format.label import Privacy
+from gridveil.release.format.write import write_release
+from gridveil.release.query.open import Release, open_release
 from gridveil.report.page import make_page, write_report
 from gridveil.report.when import curve_of
 

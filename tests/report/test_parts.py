@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 from tests.release.conftest import make_estimate, make_label
 
-from gridveil.cube import Grid, Window
-from gridveil.release.maps import values_at
-from gridveil.release.open import open_release
-from gridveil.release.write import write_release
+from gridveil.geography.grid import Grid
+from gridveil.model.window import Window
+from gridveil.release.format.write import write_release
+from gridveil.release.query.maps import values_at
+from gridveil.release.query.open import open_release
 from gridveil.report.parts import parts_of
 
 SPRING = datetime(2013, 3, 28, tzinfo=UTC)  # clocks in London go forward on Sunday the 31st

@@ -16,9 +16,10 @@ import uvicorn
 from fastapi import FastAPI
 from tests.release.conftest import make_estimate, make_label
 
-from gridveil.cube import Grid, Window
-from gridveil.release.open import Release
-from gridveil.release.write import write_release
+from gridveil.geography.grid import Grid
+from gridveil.model.window import Window
+from gridveil.release.format.write import write_release
+from gridveil.release.query.open import Release
 from gridveil.serve.app import create_app
 from gridveil.serve.served import open_all
 

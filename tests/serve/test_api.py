@@ -12,8 +12,8 @@ import pytest
 from fastapi.testclient import TestClient
 from pyproj import Geod
 
-from gridveil.release.area import Area
-from gridveil.release.open import Release
+from gridveil.geography.area import Area
+from gridveil.release.query.open import Release
 
 PARTS = ("value", "standard_error", "low", "high")
 TRIANGLE = {"type": "Polygon", "coordinates": [[[-0.45, 51.26], [-0.15, 51.3], [-0.3, 51.45], [-0.45, 51.26]]]}

@@ -10,7 +10,7 @@ import pytest
 from fastapi.testclient import TestClient
 from tests.serve.conftest import BASE
 
-from gridveil.release.open import Release
+from gridveil.release.query.open import Release
 from gridveil.serve import desk, downloads, guard, heavy, questions, regions
 from gridveil.serve.app import create_app
 

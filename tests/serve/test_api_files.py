@@ -12,8 +12,8 @@ from fastapi import FastAPI
 from fastapi.testclient import TestClient
 from tests.serve.conftest import BASE, SPRING, refused, write
 
-from gridveil.cube import Grid
-from gridveil.release.open import Release, open_release
+from gridveil.geography.grid import Grid
+from gridveil.release.query.open import Release, open_release
 from gridveil.serve import downloads, questions
 from gridveil.serve.app import create_app
 from gridveil.serve.first import warm_up

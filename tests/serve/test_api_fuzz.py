@@ -20,7 +20,7 @@ from schemathesis.specs.openapi.checks import (
 )
 from tests.serve.conftest import SPRING, TOWN, write
 
-from gridveil.release.open import open_release
+from gridveil.release.query.open import open_release
 from gridveil.serve.app import create_app
 from gridveil.serve.served import Served
 

@@ -11,7 +11,7 @@ from fastapi import FastAPI
 from fastapi.testclient import TestClient
 from tests.serve.conftest import BASE, running
 
-from gridveil.release.open import Release
+from gridveil.release.query.open import Release
 from gridveil.serve import page
 from gridveil.serve.app import create_app
 

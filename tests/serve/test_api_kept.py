@@ -12,7 +12,7 @@ import pytest
 from fastapi.testclient import TestClient
 from tests.serve.conftest import BASE
 
-from gridveil.release.open import Release
+from gridveil.release.query.open import Release
 from gridveil.serve.app import create_app
 from gridveil.serve.cache import Cache
 from gridveil.serve.served import open_all

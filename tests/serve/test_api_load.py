@@ -23,7 +23,7 @@ from fastapi.testclient import TestClient
 from numpy.typing import ArrayLike
 from tests.serve.conftest import BASE, TOWN, refused, running, write
 
-from gridveil.release.open import Answers, Release, open_release
+from gridveil.release.query.open import Answers, Release, open_release
 from gridveil.serve import desk, first, page, questions
 from gridveil.serve.app import create_app
 from gridveil.serve.heavy import Heavy

@@ -11,9 +11,9 @@ import pytest
 from tests.release.conftest import GRID, WINDOW, make_estimate, make_series
 from tests.serve.conftest import BASE, TestClient, refused
 
-from gridveil.cube import Window
-from gridveil.release.catalogue import read_catalogue, write_catalogue
-from gridveil.release.open import open_release
+from gridveil.model.window import Window
+from gridveil.release.query.open import open_release
+from gridveil.release.series.catalogue import read_catalogue, write_catalogue
 from gridveil.serve.app import create_app
 from gridveil.serve.served import open_all
 

@@ -15,8 +15,8 @@ from pathlib import Path
 
 import pytest
 
-from gridveil.errors import UsageError
-from gridveil.release.open import Release
+from gridveil.model.errors import UsageError
+from gridveil.release.query.open import Release
 from gridveil.serve import start
 
 COMMAND = [sys.executable, "-c", "from gridveil.cli.main import main; main()", "serve"]

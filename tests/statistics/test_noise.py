@@ -17,10 +17,10 @@ from scipy import stats
 from tests.statistics.independence import independent, pairs
 from tests.statistics.precision import ruled_out
 
-from gridveil.privacy import discrete_laplace
-from gridveil.privacy import noise as noise_module
-from gridveil.privacy.discrete_laplace import CHUNK, VECTORISED_FROM
-from gridveil.privacy.noise import ExactNoise
+from gridveil.trusted.kernel import discrete_laplace
+from gridveil.trusted.kernel import noise as noise_module
+from gridveil.trusted.kernel.discrete_laplace import CHUNK, VECTORISED_FROM
+from gridveil.trusted.kernel.noise import ExactNoise
 
 ALPHA = 5e-9
 FEW, MANY = 60_000, 4 * CHUNK

@@ -26,14 +26,14 @@ from tests.leak import town
 from typer.testing import CliRunner
 
 from gridveil.cli.main import app
-from gridveil.cube import Window
-from gridveil.debit import debited
-from gridveil.mechanisms.identity import Identity
-from gridveil.privacy.bound import Bound
-from gridveil.publication import run
-from gridveil.release.label import Privacy
-from gridveil.spec import make_spec
-from gridveil.testing import kernel_on
+from gridveil.mechanisms.literature.identity import Identity
+from gridveil.model.window import Window
+from gridveil.publishing.debit import debited
+from gridveil.publishing.run import run
+from gridveil.publishing.spec import make_spec
+from gridveil.release.format.label import Privacy
+from gridveil.simulate.sources import kernel_on
+from gridveil.trusted.kernel.bound import Bound
 
 PAIRS = 2_000_000
 WIDTH = 2_000

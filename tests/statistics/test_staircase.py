@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 from scipy import stats
 from tests.statistics.independence import independent, pairs
 
-from gridveil.privacy import noise as noise_module
-from gridveil.privacy.noise import ExactNoise
-from gridveil.privacy.staircase import Staircase, best_staircase
+from gridveil.trusted.kernel import noise as noise_module
+from gridveil.trusted.kernel.noise import ExactNoise
+from gridveil.trusted.kernel.staircase import Staircase, best_staircase
 
 ALPHA = 1e-6
 SMALL = [

@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from gridveil.errors import InputError, UsageError
-from gridveil.regular import read_small
-from gridveil.release.area import Area
-from gridveil.release.open import Release
+from gridveil.geography.area import Area
+from gridveil.model.errors import InputError, UsageError
+from gridveil.model.regular import read_small
+from gridveil.release.query.open import Release
 
 NAMES = ("name", "id")
 """Properties of a feature that are its name, whatever their case."""

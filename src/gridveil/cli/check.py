@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gridveil.cli import options as o
-from gridveil.errors import InputError
+from gridveil.model.errors import InputError
 
 if TYPE_CHECKING:
-    from gridveil.ingest.report import Fault, Report
-    from gridveil.plan import Plan
-    from gridveil.spec import Spec
+    from gridveil.publishing.plan import Plan
+    from gridveil.publishing.spec import Spec
+    from gridveil.trusted.source.report import Fault, Report
 
 
 def run(
@@ -51,9 +51,9 @@ def run(
     """
     flags = {name: value for name, value in locals().items() if name not in ("source", "parameters", "strict")}
     from gridveil.cli import show
-    from gridveil.next_release import upcoming
-    from gridveil.plan import Plan
-    from gridveil.spec import NO_CRS
+    from gridveil.publishing.next_release import upcoming
+    from gridveil.publishing.plan import Plan
+    from gridveil.publishing.spec import NO_CRS
 
     spec = o.spec_from(source, parameters, flags)
     series = spec.cadence is not None
@@ -84,8 +84,8 @@ def _tell_window(plan: Plan) -> bool:
     from datetime import UTC, datetime
 
     from gridveil.cli import show
-    from gridveil.ingest.clock import timezone
-    from gridveil.next_checks import missing_interval
+    from gridveil.model.window import timezone
+    from gridveil.publishing.next_checks import missing_interval
 
     zone = plan.spec.tables()[0].timezone
     start, end = (f"{at.astimezone(timezone(zone)):%Y-%m-%d %H:%M}" for at in (plan.window.start, plan.window.end))
@@ -101,8 +101,8 @@ def _tell_window(plan: Plan) -> bool:
 
 def _to_report(report: Report, spec: Spec) -> list[Fault]:
     """Return what is worth failing for: files of days beside the window have rows outside of it, as they should."""
-    from gridveil.ingest.partitions import has_fields
-    from gridveil.ingest.rules import OUTSIDE_STEPS
+    from gridveil.trusted.engines.base.partitions import has_fields
+    from gridveil.trusted.source.rules import OUTSIDE_STEPS
 
     by_days = spec.readings is not None and has_fields(spec.readings.path)
     return [fault for fault in report.faults if not (by_days and fault.what == OUTSIDE_STEPS)]

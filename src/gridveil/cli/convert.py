@@ -22,7 +22,7 @@ def run(
     from rich.table import Table
 
     from gridveil.cli import show
-    from gridveil.ingest.loaders.convert import ATTRIBUTES, READINGS, convert
+    from gridveil.convert.convert import ATTRIBUTES, READINGS, convert
 
     with show.bars() as tell:
         tell("convert", 0.0)

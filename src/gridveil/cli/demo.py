@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from gridveil.errors import UsageError
+from gridveil.model.errors import UsageError
 
 
 def run(
@@ -16,7 +16,7 @@ def run(
 ) -> None:
     """Invent a town, publish it with the default mechanism and with `even`, and show both beside the truth."""
     from gridveil.cli import show
-    from gridveil.evaluate.demo import EPSILON, run_demo
+    from gridveil.simulate.demo import EPSILON, run_demo
 
     if out.exists():
         msg = f"{out}: already there, and never overwritten; give another --out"

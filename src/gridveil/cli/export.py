@@ -25,8 +25,8 @@ def run(
     """Write a release with its error bars as a table or a map that other programs open. See docs/exports.md."""
     from gridveil.cli import show
     from gridveil.release.export import export
-    from gridveil.release.open import open_release
-    from gridveil.release.wording import NOT_PRIVATE_WHY
+    from gridveil.release.format.wording import NOT_PRIVATE_WHY
+    from gridveil.release.query.open import open_release
 
     opened = open_release(release)
     show.note(opened.label)

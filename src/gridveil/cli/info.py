@@ -13,14 +13,14 @@ def run(
     registry: Annotated[bool, typer.Option("--registry", help="As YAML for OpenDP's deployments registry")] = False,
 ) -> None:
     """Show the privacy label of a release in plain words."""
-    from gridveil.release.label import describe
-    from gridveil.release.open import open_runs
+    from gridveil.release.format.label import describe
+    from gridveil.release.query.open import open_runs
 
     labels = [opened.label for opened in open_runs(release)]
     if registry:
         import yaml
 
-        from gridveil.release.registry import to_registry
+        from gridveil.release.format.registry import to_registry
 
         typer.echo(yaml.safe_dump_all(map(to_registry, labels), sort_keys=False, allow_unicode=True))
         return

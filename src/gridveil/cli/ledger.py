@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from gridveil.errors import InputError, UsageError
+from gridveil.model.errors import InputError, UsageError
 
 app = typer.Typer(
     help="Keep the book of what releases have spent: a cap for each population, which cannot be overspent.",
@@ -66,8 +66,8 @@ def init(
     """
     from gridveil.cli import ledger_words as words
     from gridveil.cli import show
-    from gridveil.privacy.ledger.book import create_ledger
-    from gridveil.privacy.ledger.population import Population, cap_of
+    from gridveil.trusted.ledger.book import create_ledger
+    from gridveil.trusted.ledger.population import Population, cap_of
 
     if unit is Unit.household_window and window is None:
         msg = "--unit household-window needs --window day, week, month or year: the one that releases keep within"
@@ -97,13 +97,13 @@ def show_(
 
     from gridveil.cli import ledger_words as words
     from gridveil.cli import show
-    from gridveil.evaluate.compare import check_new
-    from gridveil.privacy.ledger.book import open_ledger
+    from gridveil.model.folder import check_new
+    from gridveil.trusted.ledger.book import open_ledger
 
     check_new([figure])
     if figure is not None:
-        from gridveil.draw.burn_down import as_file
-        from gridveil.evaluate.compare_figure import check_format
+        from gridveil.report.figures.burn_down import as_file
+        from gridveil.report.figures.style import check_format
 
         kind = check_format(figure)
     book = open_ledger(ledger)
@@ -143,8 +143,8 @@ def verify(
     is noticed. Exit code 0: sound; 3: it has the faults that are told.
     """
     from gridveil.cli import show
-    from gridveil.privacy.ledger.book import open_ledger
-    from gridveil.release.ledger_export import read_export
+    from gridveil.release.verify.ledger_export import read_export
+    from gridveil.trusted.ledger.book import open_ledger
 
     book = open_ledger(ledger)
     earlier = [] if against is None else read_export(against, "--against")
@@ -181,7 +181,7 @@ def export(
     `gridveil verify RELEASE --ledger` whether a release is what was debited.
     """
     from gridveil.cli import show
-    from gridveil.privacy.ledger.book import open_ledger
+    from gridveil.trusted.ledger.book import open_ledger
 
     book = open_ledger(ledger)
     lines = [f"{entry.text}\n" for one in book.populations() for entry in book.entries(one.name)]
@@ -194,7 +194,7 @@ def export(
 
 def _write(path: Path, content: bytes) -> None:
     """Write a file that anyone may read, whole or not at all."""
-    from gridveil.folder import new_file
+    from gridveil.model.folder import new_file
 
     try:
         with new_file(path) as aside:
@@ -207,7 +207,7 @@ def _write(path: Path, content: bytes) -> None:
 
 def _missing(release: Path, debits: set[str]) -> list[str]:
     """Return why a release is not one of those that this ledger has debited, if so."""
-    from gridveil.release.open import open_release
+    from gridveil.release.query.open import open_release
 
     facts = open_release(release).label.ledger_entry
     if facts is None:

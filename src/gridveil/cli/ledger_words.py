@@ -14,17 +14,17 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from gridveil.privacy.ledger.entry import Entry, decimal
-from gridveil.privacy.ledger.population import Population, Read
-from gridveil.privacy.ledger.tally import Tally
-from gridveil.release.attack_rates import OF_A_WINDOW, AttackStatement, attack_rates, in_words
-from gridveil.release.ledger_facts import of_a_window
-from gridveil.release.wording import high_epsilon
+from gridveil.release.format.attack_rates import OF_A_WINDOW, AttackStatement, attack_rates, in_words
+from gridveil.release.format.ledger_facts import of_a_window
+from gridveil.release.format.wording import high_epsilon
+from gridveil.trusted.ledger.entry import Entry, decimal
+from gridveil.trusted.ledger.population import Population, Read
+from gridveil.trusted.ledger.tally import Tally
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from gridveil.draw.burn_down import Words
+    from gridveil.report.figures.burn_down import Words
 
 LONGEST_NAME = 30
 """Letters of a population's name in the heading of a picture."""
@@ -185,7 +185,7 @@ def _windows(account: Account) -> Table:
 
 def picture(account: Account) -> tuple[Figure, Words]:
     """Return the burn-down picture, and what it shows in words."""
-    from gridveil.draw.burn_down import Spending, Words, draw_releases, draw_windows, shortened
+    from gridveil.report.figures.burn_down import Spending, Words, draw_releases, draw_windows, shortened
 
     population, standing = account.population, account.standing
     name, cap = shortened(population.name, LONGEST_NAME), float(standing.cap)

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import sys
+from importlib.metadata import entry_points
 from typing import Annotated
 
 import typer
 
 import gridveil
 from gridveil.cli import (
-    audit,
-    bench,
     check,
-    compare,
     convert,
     demo,
     export,
@@ -26,7 +24,10 @@ from gridveil.cli import (
     serve,
     verify,
 )
-from gridveil.errors import GridveilError
+from gridveil.model.errors import GridveilError
+
+GROUP = "gridveil.commands"
+"""Entry points of commands that the command line does not import: a function, or a Typer app with several."""
 
 INTERRUPTED = 130
 AFTER = {
@@ -48,13 +49,15 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-for command in (
-    *(demo, convert, check, plan, publish, verify, query, serve, info, export),
-    *(report, compare, mechanisms, audit),
-):
+for command in (demo, convert, check, plan, publish, verify, query, serve, info, export, report, mechanisms):
     app.command(command.__name__.rpartition(".")[2])(command.run)
-app.add_typer(bench.app, name="bench")
 app.add_typer(ledger.app, name="ledger")
+for entry in sorted(entry_points(group=GROUP), key=lambda entry: entry.name):
+    added = entry.load()
+    if isinstance(added, typer.Typer):
+        app.add_typer(added, name=entry.name)
+    else:
+        app.command(entry.name)(added)
 
 
 def _version(asked: bool) -> None:

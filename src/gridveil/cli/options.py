@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gridveil.errors import InputError, UsageError
-from gridveil.ingest.schema import kind_of
+from gridveil.model.errors import InputError, UsageError
+from gridveil.trusted.engines.base.schema import kind_of
 
 if TYPE_CHECKING:
-    from gridveil.spec import Spec
+    from gridveil.publishing.spec import Spec
 
 TABLES, GRID, TIME, PRIVACY, LABEL, ENGINE = "Tables", "Grid", "Time", "Privacy", "Label", "Engine"
 
@@ -120,7 +120,7 @@ def spec_from(
     tables: whether they are read; if not, what is said of readings (the timezone, by which windows begin) holds without
     a place where they are.
     """
-    from gridveil.spec import make_spec, read_spec
+    from gridveil.publishing.spec import make_spec, read_spec
 
     is_spec = source is not None and source.endswith(".toml")
     file = source if is_spec else spec

@@ -48,16 +48,16 @@ def run(
     from rich.console import Console
 
     from gridveil.cli import show
-    from gridveil.evaluate import plan_words
-    from gridveil.evaluate.compare import check_new, write_new
-    from gridveil.evaluate.planning import look_ahead
-    from gridveil.publication import allowed_budget
-    from gridveil.schedule import Schedule
+    from gridveil.model.folder import check_new, write_new
+    from gridveil.publishing.run import allowed_budget
+    from gridveil.publishing.schedule import Schedule
+    from gridveil.simulate import plan_words
+    from gridveil.simulate.planning import look_ahead
 
     check_new([figure])
     if figure is not None:
-        from gridveil.evaluate.compare_figure import as_file, check_format
-        from gridveil.evaluate.plan_figure import draw_outlook
+        from gridveil.report.figures.style import as_file, check_format
+        from gridveil.simulate.plan_figure import draw_outlook
 
         kind = check_format(figure)
     spec = o.spec_from(source, parameters, flags, tables=False)

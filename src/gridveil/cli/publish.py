@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gridveil.cli import options as o
-from gridveil.errors import UsageError
+from gridveil.model.errors import UsageError
 
 if TYPE_CHECKING:
-    from gridveil.spec import Spec
+    from gridveil.publishing.spec import Spec
 
 NO_LEDGER = (
     "WARNING: no ledger. Nobody adds up what releases about these households cost together, and the label says so."
@@ -68,11 +68,11 @@ def run(
     """
     flags = {name: value for name, value in locals().items() if name not in NOT_OF_A_SPEC}
     from gridveil.cli import show
-    from gridveil.debit import debited
-    from gridveil.next_release import Waiting, run_next
-    from gridveil.privacy.budget import PureDP
-    from gridveil.publication import run as publish
-    from gridveil.release.label import bounds_in_words, warnings
+    from gridveil.publishing.debit import debited
+    from gridveil.publishing.next_release import Waiting, run_next
+    from gridveil.publishing.run import run as publish
+    from gridveil.release.format.label import bounds_in_words, warnings
+    from gridveil.trusted.budget import PureDP
 
     if again and not next_window:
         msg = "--again is for a window of a series: give it with --next"
@@ -118,8 +118,8 @@ def _due(spec: Spec) -> str:
     """Return when the next window of a series can be published."""
     from datetime import UTC, datetime
 
-    from gridveil.ingest.clock import timezone
-    from gridveil.next_release import upcoming
+    from gridveil.model.window import timezone
+    from gridveil.publishing.next_release import upcoming
 
     try:
         one = upcoming(spec)

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gridveil.errors import UsageError
+from gridveil.model.errors import UsageError
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from gridveil.release.area import Area
-    from gridveil.release.open import Release
+    from gridveil.geography.area import Area
+    from gridveil.release.query.open import Release
 
 Period = tuple[int, int] | tuple[str, str] | None
 DAY = timedelta(days=1)
@@ -42,9 +42,9 @@ def run(
 ) -> None:
     """Ask how much a region used over a period, and how sure that is."""
     from gridveil.cli import areas, show
-    from gridveil.release.open import open_runs
-    from gridveil.release.times import in_words
-    from gridveil.release.wording import error_bars
+    from gridveil.release.format.wording import error_bars
+    from gridveil.release.query.open import open_runs
+    from gridveil.release.query.times import in_words
 
     _check_together(x or y, bbox, area, each)
     period = _period(time)
@@ -95,8 +95,8 @@ def _check_together(cells: str | None, bbox: str | None, area: Path | None, each
 
 def _run_of(runs: list[Release], period: Period) -> Release:
     """Return the run of a series without gaps that has a period; the longest if none has, which then says so."""
-    from gridveil.release.open import longest
-    from gridveil.release.times import step_range
+    from gridveil.release.query.open import longest
+    from gridveil.release.query.times import step_range
 
     if period is not None and isinstance(period[0], str):
         for run in runs:
@@ -108,7 +108,7 @@ def _run_of(runs: list[Release], period: Period) -> Release:
 
 def _area(release: Release, bbox: str | None, content: Any) -> Area | None:  # noqa: ANN401 - anybody's JSON
     from gridveil.cli import areas
-    from gridveil.release.area import Area
+    from gridveil.geography.area import Area
 
     if content is not None:
         return Area.polygon(release.grid, content)
@@ -117,7 +117,7 @@ def _area(release: Release, bbox: str | None, content: Any) -> Area | None:  # n
 
 def _each(release: Release, found: list[tuple[str, Any]], period: Period) -> list[dict[str, Any]]:
     """Return an answer for each feature, or why there is none; if there is none at all, that is an error."""
-    from gridveil.release.area import Area
+    from gridveil.geography.area import Area
 
     rows: list[dict[str, Any]] = []
     mistakes: list[UsageError] = []

@@ -17,7 +17,7 @@ def run(
 ) -> None:
     """Write one self-contained page about a release, to be mailed: maps, curves, highest cells, label."""
     from gridveil.cli import show
-    from gridveil.release.open import open_release
+    from gridveil.release.query.open import open_release
     from gridveil.report.page import write_report
 
     opened = open_release(release)
@@ -31,9 +31,9 @@ def _own(folder: Path) -> str:
     """Return the clock by which a series is published, or UTC; that of a stranger's catalogue may be none."""
     from contextlib import suppress
 
-    from gridveil.errors import UsageError
-    from gridveil.privacy.ledger.windows import zone_of
-    from gridveil.release.catalogue import is_series, read_catalogue
+    from gridveil.model.errors import UsageError
+    from gridveil.release.series.catalogue import is_series, read_catalogue
+    from gridveil.trusted.ledger.windows import zone_of
 
     if is_series(folder):
         with suppress(UsageError):

@@ -15,12 +15,12 @@ from rich.table import Table
 from rich.text import Text
 
 from gridveil.cli.stages import Lines, drawn
-from gridveil.ingest.partitions import SCRATCH
+from gridveil.trusted.engines.base.partitions import SCRATCH
 
 if TYPE_CHECKING:
-    from gridveil.ingest.report import Report
-    from gridveil.progress import Progress as Tell
-    from gridveil.release.label import Label
+    from gridveil.model.progress import Progress as Tell
+    from gridveil.release.format.label import Label
+    from gridveil.trusted.source.report import Report
 
 out = Console(highlight=False, soft_wrap=True, markup=False)
 operator = Console(stderr=True, highlight=False, markup=False)

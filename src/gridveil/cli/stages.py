@@ -12,8 +12,8 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, ProgressColumn, Task, TaskProgressColumn, TextColumn, TimeElapsedColumn
 from rich.text import Text
 
-from gridveil.progress import Progress as Tell
-from gridveil.progress import is_sentence, name_of
+from gridveil.model.progress import Progress as Tell
+from gridveil.model.progress import is_sentence, name_of
 
 STEADY = 3600.0
 """Seconds that the time left is estimated from: a part of the readings may take minutes."""

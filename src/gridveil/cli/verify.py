@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gridveil.errors import InputError
+from gridveil.model.errors import InputError
 
 if TYPE_CHECKING:
-    from gridveil.release.verify_entry import Book
+    from gridveil.release.verify.verify_entry import Book
 
 
 def run(
@@ -31,9 +31,9 @@ def run(
     from rich.text import Text
 
     from gridveil.cli import show
-    from gridveil.release.catalogue import is_series
-    from gridveil.release.verify import NOT_SHOWN, WHO_WROTE_IT, WHOSE_LEDGER, verify
-    from gridveil.release.verify_series import verify_series
+    from gridveil.release.series.catalogue import is_series
+    from gridveil.release.verify.verify import NOT_SHOWN, WHO_WROTE_IT, WHOSE_LEDGER, verify
+    from gridveil.release.verify.verify_series import verify_series
 
     book = None if ledger is None else _book(ledger)
     if not release.is_dir():
@@ -58,9 +58,9 @@ def run(
 
 def _book(where: str) -> Book:
     """Return a ledger, or an export of one."""
-    from gridveil.privacy.ledger.book import open_ledger
-    from gridveil.privacy.ledger.place import is_address
-    from gridveil.release.ledger_export import Export, is_export
+    from gridveil.release.verify.ledger_export import Export, is_export
+    from gridveil.trusted.ledger.book import open_ledger
+    from gridveil.trusted.ledger.place import is_address
 
     if not is_address(where) and not os.path.lexists(where):
         msg = f"{where}: there is no ledger there; give the path of the ledger that this release was debited to"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Protocol, runtime_checkable
 
-from gridveil.estimate import Estimate
-from gridveil.privacy.measure import Measure
-from gridveil.progress import Progress, silent
+from gridveil.model.estimate import Estimate
+from gridveil.model.progress import Progress, silent
+from gridveil.trusted.kernel.measure import Measure
 
 __all__ = ["Mechanism", "Progress", "silent"]
 

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 from pydantic import TypeAdapter, ValidationError
 
-from gridveil.errors import UsageError
 from gridveil.mechanisms.base import Mechanism
+from gridveil.model.errors import UsageError
 
 GROUP = "gridveil.mechanisms"
 
@@ -18,30 +18,30 @@ _BUILT_IN = {
     "mosaic": "gridveil.mechanisms.mosaic:Mosaic",
     "stpt": "gridveil.mechanisms.stpt:Stpt",
     "stpt-paper": "gridveil.mechanisms.stpt:Stpt",
-    "outer": "gridveil.mechanisms.outer:Outer",
-    "pgm": "gridveil.mechanisms.pgm:Pgm",
-    "even": "gridveil.mechanisms.even:Even",
-    "identity": "gridveil.mechanisms.identity:Identity",
-    "fourier": "gridveil.mechanisms.fourier:FourierPerturbation",
-    "fourier-20": "gridveil.mechanisms.fourier:FourierPerturbation",
-    "wavelet": "gridveil.mechanisms.wavelet:WaveletPerturbation",
-    "wavelet-20": "gridveil.mechanisms.wavelet:WaveletPerturbation",
-    "fast": "gridveil.mechanisms.fast:Fast",
-    "ar1": "gridveil.mechanisms.ar1:Ar1",
-    "ug": "gridveil.mechanisms.ug:UniformGrid",
-    "ag": "gridveil.mechanisms.ag:AdaptiveGrid",
-    "granularity": "gridveil.mechanisms.granularity:Granularity",
-    "dpcube": "gridveil.mechanisms.dpcube:DpCube",
-    "htf": "gridveil.mechanisms.htf:Htf",
-    "dawa": "gridveil.mechanisms.dawa:Dawa",
-    "hb": "gridveil.mechanisms.hb:Hb",
-    "privelet": "gridveil.mechanisms.privelet:Privelet",
-    "hdmm": "gridveil.mechanisms.hdmm:Hdmm",
+    "outer": "gridveil.mechanisms.literature.outer:Outer",
+    "pgm": "gridveil.mechanisms.literature.pgm:Pgm",
+    "even": "gridveil.mechanisms.literature.even:Even",
+    "identity": "gridveil.mechanisms.literature.identity:Identity",
+    "fourier": "gridveil.mechanisms.literature.fourier:FourierPerturbation",
+    "fourier-20": "gridveil.mechanisms.literature.fourier:FourierPerturbation",
+    "wavelet": "gridveil.mechanisms.literature.wavelet:WaveletPerturbation",
+    "wavelet-20": "gridveil.mechanisms.literature.wavelet:WaveletPerturbation",
+    "fast": "gridveil.mechanisms.literature.fast:Fast",
+    "ar1": "gridveil.mechanisms.literature.ar1:Ar1",
+    "ug": "gridveil.mechanisms.literature.ug:UniformGrid",
+    "ag": "gridveil.mechanisms.literature.ag:AdaptiveGrid",
+    "granularity": "gridveil.mechanisms.literature.granularity:Granularity",
+    "dpcube": "gridveil.mechanisms.literature.dpcube:DpCube",
+    "htf": "gridveil.mechanisms.literature.htf:Htf",
+    "dawa": "gridveil.mechanisms.literature.dawa:Dawa",
+    "hb": "gridveil.mechanisms.literature.hb:Hb",
+    "privelet": "gridveil.mechanisms.literature.privelet:Privelet",
+    "hdmm": "gridveil.mechanisms.literature.hdmm:Hdmm",
 }
 _PRESETS = {
     "stpt-paper": "gridveil.mechanisms.stpt:STPT_PAPER",
-    "fourier-20": "gridveil.mechanisms.fourier:TWENTY",
-    "wavelet-20": "gridveil.mechanisms.wavelet:TWENTY",
+    "fourier-20": "gridveil.mechanisms.literature.fourier:TWENTY",
+    "wavelet-20": "gridveil.mechanisms.literature.wavelet:TWENTY",
 }
 _WORDS = {
     "stpt-paper": "STPT as the paper describes it, made private: for comparison.",

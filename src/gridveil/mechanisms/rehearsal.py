@@ -5,10 +5,11 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import Any, NoReturn
 
-from gridveil.cube import Grid, Window
+from gridveil.geography.grid import Grid
 from gridveil.mechanisms.base import Mechanism
-from gridveil.privacy.bound import Bound
-from gridveil.privacy.measure import Measure
+from gridveil.model.window import Window
+from gridveil.trusted.kernel.bound import Bound
+from gridveil.trusted.kernel.measure import Measure
 
 
 class _FirstQuestion(Exception):  # noqa: N818  # how a rehearsal ends, and nothing wrong

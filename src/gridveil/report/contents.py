@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from html import escape
 
-from gridveil.release import wording
-from gridveil.release.label import Label
-from gridveil.release.series_label import SeriesLabel
+from gridveil.release.format import wording
+from gridveil.release.format.label import Label
+from gridveil.release.series.series_label import SeriesLabel
 
 FILES = (
     "the files <code>consumption.nc</code> (every cell and step with its standard error; opens in Python and QGIS), "

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gridveil.cube import Grid
+from gridveil.geography.grid import Grid
+from gridveil.geography.ground import cell_size
 from gridveil.release.export.places import to_lonlat
-from gridveil.release.ground import cell_size
 
 MOST_OF_MAP = 0.4
 KILOMETRE = 1000

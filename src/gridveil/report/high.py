@@ -7,10 +7,10 @@ from html import escape
 
 import numpy as np
 
-from gridveil.cube import Grid
+from gridveil.geography.grid import Grid
 from gridveil.release.export.places import to_lonlat
-from gridveil.release.highest import High, highest, order_in_words
-from gridveil.release.open import Release
+from gridveil.release.query.highest import High, highest, order_in_words
+from gridveil.release.query.open import Release
 from gridveil.report.ground import degrees
 from gridveil.report.words import amount, interval
 

@@ -9,14 +9,14 @@ from importlib.resources import files
 from pathlib import Path
 from string import Template
 
-from gridveil.folder import new_file
-from gridveil.progress import Progress, silent
-from gridveil.release import wording
-from gridveil.release.cite import bibtex, cite
-from gridveil.release.files import VALUES
-from gridveil.release.label import Label, warnings
-from gridveil.release.open import Release
-from gridveil.release.series_label import SeriesLabel
+from gridveil.model.folder import new_file
+from gridveil.model.progress import Progress, silent
+from gridveil.release.format import wording
+from gridveil.release.format.cite import bibtex, cite
+from gridveil.release.format.files import VALUES
+from gridveil.release.format.label import Label, warnings
+from gridveil.release.query.open import Release
+from gridveil.release.series.series_label import SeriesLabel
 from gridveil.report import high
 from gridveil.report.contents import contents
 from gridveil.report.parts import parts_of

@@ -7,9 +7,9 @@ from datetime import datetime, timedelta
 
 import numpy as np
 
-from gridveil.cube import Window
-from gridveil.estimate import Floats
-from gridveil.release.profile import time_zone
+from gridveil.model.units import Floats
+from gridveil.model.window import Window
+from gridveil.release.query.profile import time_zone
 
 DAY = timedelta(days=1)
 QUARTERS = (

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from gridveil.release import wording
-from gridveil.release.label import Label, attacks_in_words, bounds_in_words, warnings
+from gridveil.release.format import wording
+from gridveil.release.format.label import Label, attacks_in_words, bounds_in_words, warnings
 from gridveil.report.words import listed
 
 METHOD = (

@@ -10,13 +10,13 @@ from html import escape
 import numpy as np
 from numpy.typing import NDArray
 
-from gridveil.cube import Window
-from gridveil.draw.axis import round_times
-from gridveil.draw.chart import Line, line_chart
-from gridveil.estimate import Floats
-from gridveil.release.area import Area
-from gridveil.release.open import Answer, Answers, Release
-from gridveil.release.profile import typical
+from gridveil.geography.area import Area
+from gridveil.model.units import Floats
+from gridveil.model.window import Window
+from gridveil.release.query.open import Answer, Answers, Release
+from gridveil.release.query.profile import typical
+from gridveil.report.figures.axis import round_times
+from gridveil.report.figures.chart import Line, line_chart
 from gridveil.report.words import amount, interval, moment, per, span
 
 MOST_POINTS = 1000

@@ -8,12 +8,12 @@ from html import escape
 import numpy as np
 from numpy.typing import NDArray
 
-from gridveil.draw.axis import short
-from gridveil.draw.maps import Scale, bar_uri, hatch_uri, map_uri
-from gridveil.estimate import Floats
-from gridveil.release.highest import High
-from gridveil.release.maps import values_at
-from gridveil.release.open import Release
+from gridveil.model.units import Floats
+from gridveil.release.query.highest import High
+from gridveil.release.query.maps import values_at
+from gridveil.release.query.open import Release
+from gridveil.report.figures.axis import short
+from gridveil.report.figures.maps import Scale, bar_uri, hatch_uri, map_uri
 from gridveil.report.ground import Ground, ground_of, limits_in_words
 from gridveil.report.parts import Part
 from gridveil.report.words import amount, per

@@ -9,7 +9,7 @@ from fastapi import FastAPI, HTTPException, Request, Response
 from starlette.middleware.gzip import DEFAULT_EXCLUDED_CONTENT_TYPES, GZipMiddleware
 
 import gridveil
-from gridveil.release.open import Release
+from gridveil.release.query.open import Release
 from gridveil.serve import refusals
 from gridveil.serve.desk import Desk
 from gridveil.serve.downloads import TYPES, Downloads

@@ -14,7 +14,7 @@ from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel, ValidationError
 from pydantic_core import from_json
 
-from gridveil.errors import UsageError
+from gridveil.model.errors import UsageError
 from gridveil.serve.desk import LARGE_BODY, Desk
 
 JSON = "application/json"

@@ -6,7 +6,7 @@ from collections.abc import Callable, Hashable
 from contextlib import nullcontext
 from dataclasses import dataclass
 
-from gridveil.errors import UsageError
+from gridveil.model.errors import UsageError
 from gridveil.serve.cache import Cache
 from gridveil.serve.heavy import MOST_SECONDS, Deadline, Heavy
 

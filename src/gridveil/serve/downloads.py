@@ -8,9 +8,9 @@ from tempfile import TemporaryDirectory
 from typing import Any, Literal, get_args
 from zipfile import ZIP_DEFLATED, ZipFile
 
-from gridveil.errors import UsageError
+from gridveil.model.errors import UsageError
 from gridveil.release.export import FORMATS, export, refusal
-from gridveil.release.sums import digest
+from gridveil.release.format.sums import digest
 from gridveil.serve.heavy import Heavy
 from gridveil.serve.served import Served
 

@@ -11,16 +11,17 @@ from typing import Any
 
 import numpy as np
 
-from gridveil.cube import Grid, Window
-from gridveil.errors import InputError
-from gridveil.release import wording
-from gridveil.release.attack_rates import AttackStatement
-from gridveil.release.cite import cite
+from gridveil.geography.grid import Grid
+from gridveil.geography.ground import cell_size, lattice
+from gridveil.model.errors import InputError
+from gridveil.model.window import Window
 from gridveil.release.export.places import DECIMALS
-from gridveil.release.ground import cell_size, lattice
-from gridveil.release.label import Label, attack_statements, describe, warnings
-from gridveil.release.maps import values_at
-from gridveil.release.open import Release
+from gridveil.release.format import wording
+from gridveil.release.format.attack_rates import AttackStatement
+from gridveil.release.format.cite import cite
+from gridveil.release.format.label import Label, attack_statements, describe, warnings
+from gridveil.release.query.maps import values_at
+from gridveil.release.query.open import Release
 from gridveil.serve.desk import HEAVY_WORK, Job, Question
 from gridveil.serve.downloads import downloads
 from gridveil.serve.heavy import Deadline

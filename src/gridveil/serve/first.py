@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 
-from gridveil.errors import GridveilError
+from gridveil.model.errors import GridveilError
 from gridveil.serve import questions
 from gridveil.serve.desk import Desk, Question
 from gridveil.serve.facts import all_facts

@@ -28,7 +28,7 @@ class File:
 
 def read_page() -> dict[str, File]:
     """Return the page's files by name, with `/` between folders."""
-    return dict(_read(files("gridveil.serve") / "page", ""))
+    return dict(_read(files("gridveil.serve") / "static", ""))
 
 
 def _read(folder: Traversable, before: str) -> list[tuple[str, File]]:

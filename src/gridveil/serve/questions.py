@@ -9,19 +9,19 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from gridveil.cube import Window
-from gridveil.errors import UsageError
-from gridveil.release.area import Area
-from gridveil.release.error_bars.area_errors import covered
-from gridveil.release.highest import highest as highest_cells
-from gridveil.release.open import Answers, Release
-from gridveil.release.profile import MOST_WEIGHTS, typical
+from gridveil.geography.area import Area
+from gridveil.model.errors import UsageError
+from gridveil.model.window import Window
+from gridveil.release.query.highest import highest as highest_cells
+from gridveil.release.query.open import Answers, Release
+from gridveil.release.query.profile import MOST_WEIGHTS, typical
 from gridveil.serve.cache import Cache
 from gridveil.serve.desk import HEAVY_WORK, Job, Question
 from gridveil.serve.facts import iso, period
 from gridveil.serve.heavy import Deadline
 from gridveil.serve.regions import Form, Range, Wanted
 from gridveil.serve.served import Served
+from gridveil.uncertainty.area_errors import covered
 
 PARTS = ("value", "standard_error", "low", "high")
 USUAL_POINTS, MOST_POINTS = 2_000, 10_000

@@ -12,7 +12,7 @@ from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 
-from gridveil.errors import GridveilError, InputError
+from gridveil.model.errors import GridveilError, InputError
 from gridveil.serve.models import Refusal
 
 LOG = logging.getLogger("gridveil.serve")

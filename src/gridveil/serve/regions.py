@@ -13,10 +13,11 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema
 from pydantic_core import from_json
 
-from gridveil.cube import Grid, Window
-from gridveil.errors import UsageError
-from gridveil.release.area import Area
-from gridveil.release.times import index_range, step_range
+from gridveil.geography.area import Area
+from gridveil.geography.grid import Grid, index_range
+from gridveil.model.errors import UsageError
+from gridveil.model.window import Window
+from gridveil.release.query.times import step_range
 from gridveil.serve.refusals import EXAMPLES
 
 Range = tuple[int, int]

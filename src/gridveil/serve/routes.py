@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Path, Query, Request, Response
 from fastapi.responses import FileResponse
 
-from gridveil.errors import UsageError
+from gridveil.model.errors import UsageError
 from gridveil.serve import models, questions, regions
 from gridveil.serve.bodies import JSON, described, given
 from gridveil.serve.desk import Desk, Question

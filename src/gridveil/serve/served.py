@@ -11,11 +11,11 @@ from os import stat_result
 from pathlib import Path
 
 import gridveil
-from gridveil.errors import InputError
-from gridveil.release.attack_rates import summary
-from gridveil.release.files import LABEL, SUMS, dump_label
-from gridveil.release.open import Release, open_runs
-from gridveil.release.sums import digest, read_sums
+from gridveil.model.errors import InputError
+from gridveil.release.format.attack_rates import summary
+from gridveil.release.format.files import LABEL, SUMS, dump_label
+from gridveil.release.format.sums import digest, read_sums
+from gridveil.release.query.open import Release, open_runs
 
 Stamp = tuple[int, int, int]
 

@@ -11,8 +11,8 @@ from threading import Thread
 
 import uvicorn
 
-from gridveil.errors import UsageError
-from gridveil.release.open import Release
+from gridveil.model.errors import UsageError
+from gridveil.release.query.open import Release
 from gridveil.serve.app import create_app
 from gridveil.serve.first import warm_up
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 from zoneinfo import available_timezones
 
-from gridveil.errors import UsageError
+from gridveil.model.errors import UsageError
 
 NO_PLACES = {"Factory", "localtime", "posixrules"}  # the server's own clock, or nobody's
 

@@ -4,15 +4,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gridveil.evaluate.own_bounds import own_bound
-from gridveil.evaluate.paper import experiments
-from gridveil.evaluate.paper.experiments import FULL, QUICK, SLOW
-from gridveil.evaluate.paper.stages import stages
-from gridveil.evaluate.paper.towns import LONDON, LONDON_TUNED_FROM, PaperTowns, common_bound, method_bound
-from gridveil.evaluate.question import all_methods
-from gridveil.evaluate.trial import steps_before
 from gridveil.mechanisms.registry import COMPARISON_ONLY
-from gridveil.privacy.bound import Bound
+from gridveil.research.compare.own_bounds import own_bound
+from gridveil.research.compare.question import all_methods
+from gridveil.research.compare.trial import steps_before
+from gridveil.research.paper import experiments
+from gridveil.research.paper.experiments import FULL, QUICK, SLOW
+from gridveil.research.paper.stages import stages
+from gridveil.research.paper.towns import LONDON, LONDON_TUNED_FROM, PaperTowns, common_bound, method_bound
+from gridveil.trusted.kernel.bound import Bound
 
 
 def test_the_full_run_has_every_method_placement_and_epsilon_ten_times_under_the_common_bound() -> None:

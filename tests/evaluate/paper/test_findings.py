@@ -8,21 +8,21 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gridveil.evaluate.paper.comparison import BENCHMARKS, CLAIMED, comparison_findings
-from gridveil.evaluate.paper.detail_findings import bucket_findings, pattern_findings, runtime_findings
-from gridveil.evaluate.paper.figures import in_order
-from gridveil.evaluate.paper.findings import AGREES, DISAGREES, IN_PART, Finding, listed, verdict, verdicts
-from gridveil.evaluate.paper.held import Held
-from gridveil.evaluate.paper.leak import TWIN, leak_findings
-from gridveil.evaluate.paper.numbers import Case, Line, Lines, average, averaged_rows, write_lines
-from gridveil.evaluate.paper.page import told
-from gridveil.evaluate.paper.rankings import mean_ranks, rank_table
-from gridveil.evaluate.paper.repeats import repeats_note
-from gridveil.evaluate.paper.report import figures
-from gridveil.evaluate.paper.tables import london_tables
-from gridveil.evaluate.paper.towns import STANDINS, plain_clip
-from gridveil.evaluate.summary import Spread
-from gridveil.evaluate.workloads import AUTHORS, WORKLOADS
+from gridveil.research.compare.summary import Spread
+from gridveil.research.paper.comparison import BENCHMARKS, CLAIMED, comparison_findings
+from gridveil.research.paper.detail_findings import bucket_findings, pattern_findings, runtime_findings
+from gridveil.research.paper.figures import in_order
+from gridveil.research.paper.findings import AGREES, DISAGREES, IN_PART, Finding, listed, verdict, verdicts
+from gridveil.research.paper.held import Held
+from gridveil.research.paper.leak import TWIN, leak_findings
+from gridveil.research.paper.numbers import Case, Line, Lines, average, averaged_rows, write_lines
+from gridveil.research.paper.page import told
+from gridveil.research.paper.rankings import mean_ranks, rank_table
+from gridveil.research.paper.repeats import repeats_note
+from gridveil.research.paper.report import figures
+from gridveil.research.paper.tables import london_tables
+from gridveil.research.paper.towns import STANDINS, plain_clip
+from gridveil.simulate.workloads import AUTHORS, WORKLOADS
 
 
 def line(error: float) -> Line:
@@ -225,7 +225,7 @@ def test_ranks_leave_out_yardsticks_and_contests_that_are_not_complete() -> None
 
 def test_a_run_under_a_bound_that_is_both_counts_for_both(monkeypatch: pytest.MonkeyPatch) -> None:
     bound = plain_clip("CA")
-    monkeypatch.setattr("gridveil.evaluate.paper.numbers.method_bound", lambda *_: bound)
+    monkeypatch.setattr("gridveil.research.paper.numbers.method_bound", lambda *_: bound)
     facts = {"dataset": "CA", "placement": "uniform", "epsilon": 30.0, "workload": "random", "truth": "raw"}
     scores = {"mre": 1.0, "mre_floor": 1.0, "wape": None, "mae": 1.0, "bias": 1.0, "zero_truths": 0, "suppressed": 0}
     record = {**facts, **scores, "mechanism": "even", "parameters": {}, "bound": "common"}

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from gridveil.evaluate.paper.pattern import METHODS, PatternTrial, RunPattern, honest
-from gridveil.evaluate.paper.runtime import LEARNING, RunRuntime, RuntimeTrial
-from gridveil.evaluate.paper.towns import PaperTowns
+from gridveil.research.paper.pattern import METHODS, PatternTrial, RunPattern, honest
+from gridveil.research.paper.runtime import LEARNING, RunRuntime, RuntimeTrial
+from gridveil.research.paper.towns import PaperTowns
 
 torch = pytest.importorskip("torch")
 

@@ -3,9 +3,9 @@
 import numpy as np
 from tests.evaluate.yardsticks.town import BOUND, place
 
-from gridveil.evaluate.dataset import Placed
-from gridveil.evaluate.yardsticks import make
-from gridveil.evaluate.yardsticks.count_rule import CountRule
+from gridveil.research.datasets.dataset import Placed
+from gridveil.research.nonprivate import make
+from gridveil.research.nonprivate.count_rule import CountRule
 
 READINGS = np.random.default_rng(0).integers(100, 900, (40, 24))
 

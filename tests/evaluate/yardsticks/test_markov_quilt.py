@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from tests.evaluate.yardsticks.town import BOUND, place
 
-from gridveil.errors import UsageError
-from gridveil.evaluate.yardsticks.markov_quilt import HOURLY_LEVELS, MarkovQuilt, influences, quilt_scale
+from gridveil.model.errors import UsageError
+from gridveil.research.nonprivate.markov_quilt import HOURLY_LEVELS, MarkovQuilt, influences, quilt_scale
 
 COIN = np.full((2, 2), 0.5)
 DEFAULT = np.array(HOURLY_LEVELS)

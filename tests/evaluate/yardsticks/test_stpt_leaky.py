@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from tests.evaluate.yardsticks.town import BOUND, place
 
-from gridveil.evaluate.dataset import Placed
-from gridveil.evaluate.yardsticks.stpt_leaky import StptLeaky, noise_scales
+from gridveil.research.datasets.dataset import Placed
+from gridveil.research.nonprivate.stpt_leaky import StptLeaky, noise_scales
 
 TRAIN, STEPS, SIDE = 80, 24, 8
 CELLS = np.stack(np.meshgrid(np.arange(SIDE), np.arange(SIDE), indexing="ij"), axis=-1).reshape(-1, 2)

@@ -5,9 +5,10 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gridveil.cube import Grid, Window
-from gridveil.evaluate.dataset import Dataset, Placed
-from gridveil.privacy.bound import Bound
+from gridveil.geography.grid import Grid
+from gridveil.model.window import Window
+from gridveil.research.datasets.dataset import Dataset, Placed
+from gridveil.trusted.kernel.bound import Bound
 
 BOUND = Bound(step=2000, window=20_000)
 """Yardsticks make no use of it."""

@@ -15,11 +15,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from gridveil.cube import Grid, Window
-from gridveil.ingest.engines.settings import EngineSettings
-from gridveil.ingest.ingest import ingest
-from gridveil.ingest.schema import HouseholdsTable, ReadingsTable
-from gridveil.privacy.bound import Bound
+from gridveil.geography.grid import Grid
+from gridveil.model.window import Window
+from gridveil.trusted.engines.base.schema import HouseholdsTable, ReadingsTable
+from gridveil.trusted.engines.base.settings import EngineSettings
+from gridveil.trusted.kernel.bound import Bound
+from gridveil.trusted.source.ingest import ingest
 
 GRID = Grid(-1, 10, 2, 14, nx=3, ny=2)
 START = datetime(2013, 3, 31, tzinfo=UTC)  # Berlin's clock goes forward at 01:00 UTC

@@ -9,12 +9,13 @@ import pytest
 from tests.ingest.conftest import WINDOW
 from tests.privacy.ledger.conftest import database, new_postgres
 
-from gridveil.cube import Grid, Window
-from gridveil.ingest.engines.settings import EngineSettings
-from gridveil.ingest.ingest import ingest
-from gridveil.ingest.report import Report
-from gridveil.ingest.schema import HouseholdsTable, ReadingsTable
-from gridveil.privacy.bound import Bound
+from gridveil.geography.grid import Grid
+from gridveil.model.window import Window
+from gridveil.trusted.engines.base.schema import HouseholdsTable, ReadingsTable
+from gridveil.trusted.engines.base.settings import EngineSettings
+from gridveil.trusted.kernel.bound import Bound
+from gridveil.trusted.source.ingest import ingest
+from gridveil.trusted.source.report import Report
 
 __all__ = ["database", "new_postgres"]  # the ledger's fixtures are ours, too
 

@@ -10,7 +10,7 @@ import pyarrow as pa
 from psycopg import sql
 from tests.ingest.engines.cases import Case
 
-from gridveil.ingest.schema import HouseholdsTable, ReadingsTable
+from gridveil.trusted.engines.base.schema import HouseholdsTable, ReadingsTable
 
 FIRST, LAST = -210_866_803_200 * 10**6, 9_224_318_016 * 10**9 - 1
 """Microseconds since 1970 that PostgreSQL's timestamps hold: 4713 BC to 294276 AD."""

@@ -9,9 +9,9 @@ import sys
 import pytest
 from tests.ingest.engines import java
 
-from gridveil.ingest.engines.settings import EngineSettings
-from gridveil.ingest.engines.spark_engine import SparkEngine
-from gridveil.ingest.engines.spark_session import COMPILED, LOGGING, quiet_about_pandas
+from gridveil.trusted.engines.base.settings import EngineSettings
+from gridveil.trusted.engines.spark.engine import SparkEngine
+from gridveil.trusted.engines.spark.session import COMPILED, LOGGING, quiet_about_pandas
 
 SHORT_LIVED = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:MetaspaceSize=512m -Xms1g"
 """Java does not try to make fast what runs for seconds, nor to clear up what it has room for."""

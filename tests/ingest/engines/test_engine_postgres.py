@@ -8,8 +8,8 @@ import pytest
 from tests.ingest.engines.cases import Case, asked, clean, poisoned, write
 from tests.ingest.engines.postgres_tables import fitting, load
 
-from gridveil.ingest.engines.settings import EngineSettings
-from gridveil.ingest.report import Report
+from gridveil.trusted.engines.base.settings import EngineSettings
+from gridveil.trusted.source.report import Report
 
 
 def told(report: Report) -> Report:

@@ -12,10 +12,10 @@ from typing import Any
 import psycopg
 import pytest
 
-from gridveil.cube import Window
-from gridveil.ingest.engines.postgres_engine import PostgresEngine
-from gridveil.ingest.engines.settings import EngineSettings
-from gridveil.ingest.schema import ReadingsTable
+from gridveil.model.window import Window
+from gridveil.trusted.engines.base.schema import ReadingsTable
+from gridveil.trusted.engines.base.settings import EngineSettings
+from gridveil.trusted.engines.postgres.engine import PostgresEngine
 
 FEBRUARY = Window(datetime(2013, 2, 4, tzinfo=UTC), timedelta(hours=1), 24 * 7)
 START = Window(datetime(2013, 2, 1, tzinfo=UTC), timedelta(hours=1), 24)

@@ -14,10 +14,10 @@ from tests.ingest.engines.cases import Case
 from tests.ingest.engines.postgres_tables import load
 from tests.leak import town
 
-from gridveil.errors import InputError
-from gridveil.publication import run
-from gridveil.spec import make_spec, read_spec
-from gridveil.testing import Tape
+from gridveil.model.errors import InputError
+from gridveil.publishing.run import run
+from gridveil.publishing.spec import make_spec, read_spec
+from gridveil.simulate.sources import Tape
 
 TODAY = date(2026, 11, 16)
 

@@ -16,13 +16,13 @@ import pytest
 from tests.ingest.conftest import WINDOW
 from tests.ingest.engines.conftest import HOMES, SQUARE
 
-from gridveil.errors import GridveilError, InputError, MissingExtraError, UsageError
-from gridveil.ingest.engines.postgres_engine import PostgresEngine
-from gridveil.ingest.engines.postgres_session import Session
-from gridveil.ingest.engines.settings import EngineSettings
-from gridveil.ingest.ingest import ingest
-from gridveil.ingest.schema import HouseholdsTable, ReadingsTable
-from gridveil.privacy.bound import Bound
+from gridveil.model.errors import GridveilError, InputError, MissingExtraError, UsageError
+from gridveil.trusted.engines.base.schema import HouseholdsTable, ReadingsTable
+from gridveil.trusted.engines.base.settings import EngineSettings
+from gridveil.trusted.engines.postgres.engine import PostgresEngine
+from gridveil.trusted.engines.postgres.session import Session
+from gridveil.trusted.kernel.bound import Bound
+from gridveil.trusted.source.ingest import ingest
 
 READINGS = (
     "CREATE TABLE readings (household text, timestamp timestamp, kwh float8, name text);"
@@ -139,7 +139,7 @@ def rows(engine: PostgresEngine, table: Any) -> int:
 
 
 def test_engine_postgres_answers_come_in_batches(empty: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gridveil.ingest.engines.postgres_engine.BATCH", 10)
+    monkeypatch.setattr("gridveil.trusted.engines.postgres.engine.BATCH", 10)
     with psycopg.connect(empty, autocommit=True) as connection:
         connection.execute("CREATE TABLE readings AS SELECT i AS kwh FROM generate_series(1, 25) i")
     engine = PostgresEngine(settings(empty))

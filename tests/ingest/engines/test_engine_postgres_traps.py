@@ -11,11 +11,12 @@ import psycopg
 import pytest
 from tests.ingest.engines.conftest import HOMES
 
-from gridveil.cube import Grid, Window
-from gridveil.errors import InputError
-from gridveil.ingest.engines.postgres_engine import PostgresEngine
-from gridveil.ingest.engines.settings import EngineSettings
-from gridveil.ingest.schema import HouseholdsTable
+from gridveil.geography.grid import Grid
+from gridveil.model.errors import InputError
+from gridveil.model.window import Window
+from gridveil.trusted.engines.base.schema import HouseholdsTable
+from gridveil.trusted.engines.base.settings import EngineSettings
+from gridveil.trusted.engines.postgres.engine import PostgresEngine
 
 FINE = "('b', '2013-02-04 01:00', 1)"
 """A reading that counts, beside each trap."""

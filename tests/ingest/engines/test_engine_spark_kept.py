@@ -12,13 +12,14 @@ import pyarrow.parquet as pq
 import pytest
 from tests.ingest.engines import spark
 
-from gridveil.cube import Grid, Window
-from gridveil.errors import InputError
-from gridveil.ingest.ingest import AGAIN, ingest
-from gridveil.ingest.schema import HouseholdsTable, ReadingsTable
-from gridveil.ingest.source import IngestedSource
-from gridveil.privacy.bound import Bound
-from gridveil.progress import Progress, silent
+from gridveil.geography.grid import Grid
+from gridveil.model.errors import InputError
+from gridveil.model.progress import Progress, silent
+from gridveil.model.window import Window
+from gridveil.trusted.engines.base.schema import HouseholdsTable, ReadingsTable
+from gridveil.trusted.kernel.bound import Bound
+from gridveil.trusted.source.ingest import AGAIN, ingest
+from gridveil.trusted.source.source import IngestedSource
 
 START = datetime(2013, 2, 4, tzinfo=UTC)
 WINDOW = Window(START, timedelta(hours=1), 8)

@@ -15,10 +15,10 @@ import pytest
 from tests.ingest.engines import spark
 from tests.leak import town
 
-from gridveil.publication import run
-from gridveil.release.open import open_release
-from gridveil.spec import make_spec, read_spec
-from gridveil.testing import Tape
+from gridveil.publishing.run import run
+from gridveil.publishing.spec import make_spec, read_spec
+from gridveil.release.query.open import open_release
+from gridveil.simulate.sources import Tape
 
 EXAMPLES = Path(__file__).parents[3] / "examples" / "spark"
 TODAY = date(2026, 11, 16)

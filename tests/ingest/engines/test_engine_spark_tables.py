@@ -14,12 +14,12 @@ import pytest
 from tests.ingest.conftest import WINDOW
 from tests.ingest.engines import spark
 
-from gridveil.errors import GridveilError, InputError, MissingExtraError, UsageError
-from gridveil.ingest.engines import spark_session
-from gridveil.ingest.engines.engine import answers
-from gridveil.ingest.engines.settings import EngineSettings
-from gridveil.ingest.rules import readings
-from gridveil.ingest.schema import ReadingsTable
+from gridveil.model.errors import GridveilError, InputError, MissingExtraError, UsageError
+from gridveil.trusted.engines.base.engine import answers
+from gridveil.trusted.engines.base.schema import ReadingsTable
+from gridveil.trusted.engines.base.settings import EngineSettings
+from gridveil.trusted.engines.spark import session as spark_session
+from gridveil.trusted.source.rules import readings
 
 SECRET = "secret-household"  # noqa: S105  # a name that must not be seen
 WHEN = [datetime(2013, 2, 4, hour, tzinfo=UTC) for hour in (0, 1)]

@@ -12,12 +12,13 @@ import pytest
 from numpy.typing import NDArray
 from tests.ingest.engines import spark
 
-from gridveil.cube import Grid, Window
-from gridveil.ingest.engines.engine import answers as answers_of
-from gridveil.ingest.ingest import ingest
-from gridveil.ingest.report import Report
-from gridveil.ingest.schema import HouseholdsTable, ReadingsTable
-from gridveil.privacy.bound import Bound
+from gridveil.geography.grid import Grid
+from gridveil.model.window import Window
+from gridveil.trusted.engines.base.engine import answers as answers_of
+from gridveil.trusted.engines.base.schema import HouseholdsTable, ReadingsTable
+from gridveil.trusted.kernel.bound import Bound
+from gridveil.trusted.source.ingest import ingest
+from gridveil.trusted.source.report import Report
 
 START = datetime(2013, 2, 4, tzinfo=UTC)
 WINDOW = Window(START, timedelta(hours=1), 4)

@@ -6,7 +6,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from gridveil.ingest.loaders.convert import Converted, convert
+from gridveil.convert.convert import Converted, convert
 
 Row = tuple[str, str, float]
 Load = Callable[..., tuple[list[Row], Converted]]

@@ -6,7 +6,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from gridveil.errors import InputError
+from gridveil.model.errors import InputError
 
 NOTE = b"For important notes and definitions refer to the document Solar home half-hour data notes.pdf,,,,,\r\n"
 ENDS = [f"{half // 2 % 24}:{half % 2 * 30:02}" for half in range(1, 49)]

@@ -11,13 +11,14 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from gridveil.cube import Grid, Window
-from gridveil.errors import InputError
-from gridveil.ingest.ingest import ingest
-from gridveil.ingest.loaders.authors_pickle import SNIPPET
-from gridveil.ingest.loaders.convert import convert
-from gridveil.ingest.schema import HouseholdsTable, ReadingsTable
-from gridveil.privacy.bound import Bound
+from gridveil.convert.authors_pickle import SNIPPET
+from gridveil.convert.convert import convert
+from gridveil.geography.grid import Grid
+from gridveil.model.errors import InputError
+from gridveil.model.window import Window
+from gridveil.trusted.engines.base.schema import HouseholdsTable, ReadingsTable
+from gridveil.trusted.kernel.bound import Bound
+from gridveil.trusted.source.ingest import ingest
 
 
 class Trap:

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from gridveil.errors import InputError
-from gridveil.ingest.loaders.cer import starts_of_codes
+from gridveil.convert.cer import starts_of_codes
+from gridveil.model.errors import InputError
 
 STARTS = dict(zip(*(column.to_pylist() for column in starts_of_codes().columns), strict=True))
 

@@ -6,7 +6,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from gridveil.errors import InputError
+from gridveil.model.errors import InputError
 
 
 def attributes(out: Path) -> dict[str, dict[str, str | None]]:

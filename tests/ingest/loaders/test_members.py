@@ -9,10 +9,10 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from gridveil.errors import GridveilError, InputError, UsageError
-from gridveil.ingest.loaders import convert as module
-from gridveil.ingest.loaders.convert import convert
-from gridveil.ingest.loaders.members import find
+from gridveil.convert import convert as module
+from gridveil.convert.convert import convert
+from gridveil.convert.members import find
+from gridveil.model.errors import GridveilError, InputError, UsageError
 
 LINE = b"1392 19503 0.14\r\n"
 ROW = ("1392", "2009-07-14T00:00", 0.14)
@@ -57,7 +57,7 @@ def test_a_zip_is_read_as_a_stream(load: Any, tmp_path: Path, monkeypatch: pytes
         return read(self, size)
 
     monkeypatch.setattr(zipfile.ZipExtFile, "read", spy)
-    monkeypatch.setattr("gridveil.ingest.lines.BLOCK", 2**16)
+    monkeypatch.setattr("gridveil.trusted.engines.duckdb.lines.BLOCK", 2**16)
     found, done = load("cer", path)
     assert (len(found), done.lines) == (50_000, 50_000)
     assert 0 < min(sizes) <= max(sizes) == 2**16  # a line's end is looked for in smaller steps

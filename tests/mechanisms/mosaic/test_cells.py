@@ -3,12 +3,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gridveil.mechanisms.mosaic.cells import Lumps
-from gridveil.mechanisms.mosaic.field import Evidence, Level, Waves, fit
-from gridveil.mechanisms.mosaic.noise_bins import NoiseBins
-from gridveil.mechanisms.population.population import Population
-from gridveil.privacy.measure import Measurement
-from gridveil.privacy.staircase import best_staircase
+from gridveil.mechanisms.bounds.population import Population
+from gridveil.mechanisms.inference.cells import Lumps
+from gridveil.mechanisms.inference.field import Evidence, Level, Waves, fit
+from gridveil.mechanisms.inference.noise_bins import NoiseBins
+from gridveil.trusted.kernel.measure import Measurement
+from gridveil.trusted.kernel.staircase import best_staircase
 
 BOUND = 80_000
 

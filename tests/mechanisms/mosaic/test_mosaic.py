@@ -8,16 +8,16 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from gridveil.cube import Window
-from gridveil.errors import UsageError
-from gridveil.estimate import Posterior
-from gridveil.evaluate.errors import mre, range_sums
-from gridveil.evaluate.workloads import draw_workload
 from gridveil.mechanisms.mosaic import Mosaic
 from gridveil.mechanisms.mosaic.budget import divide
 from gridveil.mechanisms.registry import make
-from gridveil.privacy.bound import Bound
-from gridveil.testing import kernel_on
+from gridveil.model.errors import UsageError
+from gridveil.model.estimate import Posterior
+from gridveil.model.window import Window
+from gridveil.simulate.errors import mre, range_sums
+from gridveil.simulate.sources import kernel_on
+from gridveil.simulate.workloads import draw_workload
+from gridveil.trusted.kernel.bound import Bound
 
 START = datetime(2013, 2, 4, tzinfo=UTC)
 FREE = Bound(23_000, 23_000 * 48)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gridveil.estimate import Floats
-from gridveil.mechanisms.mosaic.noise_bins import LIKE_LAPLACE, NoiseBins
-from gridveil.privacy.measure import Measurement
-from gridveil.privacy.staircase import SMALLEST_EPSILON, Staircase, best_staircase
+from gridveil.mechanisms.inference.noise_bins import LIKE_LAPLACE, NoiseBins
+from gridveil.model.units import Floats
+from gridveil.trusted.kernel.measure import Measurement
+from gridveil.trusted.kernel.staircase import SMALLEST_EPSILON, Staircase, best_staircase
 
 BOUND = 150_000
 

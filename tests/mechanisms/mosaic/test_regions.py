@@ -3,22 +3,18 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 import pytest
 
-from gridveil.cube import Grid, Window
-from gridveil.evaluate.dataset import Dataset, Placed
-from gridveil.evaluate.districts import make_districts
+from gridveil.geography.grid import Grid
+from gridveil.mechanisms.bounds import Population
 from gridveil.mechanisms.mosaic.region_plan import RegionPlan, plan_regions
-from gridveil.mechanisms.mosaic.regions import (
-    RegionalProfiles,
-    fit_regions,
-    look_bound,
-    regions_differ,
-)
-from gridveil.mechanisms.population import Population
-from gridveil.privacy.bound import Bound
-from gridveil.privacy.budget import PureDP
-from gridveil.privacy.kernel import Kernel
-from gridveil.privacy.measure import Measurement
-from gridveil.testing import ArraySource, SeededLaplace
+from gridveil.mechanisms.mosaic.regions import RegionalProfiles, fit_regions, look_bound, regions_differ
+from gridveil.model.window import Window
+from gridveil.research.datasets.dataset import Dataset, Placed
+from gridveil.research.datasets.districts import make_districts
+from gridveil.simulate.sources import ArraySource, SeededLaplace
+from gridveil.trusted.budget import PureDP
+from gridveil.trusted.kernel.bound import Bound
+from gridveil.trusted.kernel.kernel import Kernel
+from gridveil.trusted.kernel.measure import Measurement
 
 GRID = Grid(0, 0, 8000, 8000, nx=32, ny=32)
 START = datetime(2013, 2, 4, tzinfo=UTC)

@@ -3,13 +3,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gridveil.cube import Grid
-from gridveil.mechanisms.mosaic.levels import choose_level
-from gridveil.mechanisms.mosaic.space import estimate_space
-from gridveil.mechanisms.population.population import Population
-from gridveil.privacy.measure import Measurement
-from gridveil.privacy.staircase import best_staircase
-from gridveil.testing import SeededLaplace
+from gridveil.geography.grid import Grid
+from gridveil.mechanisms.bounds.population import Population
+from gridveil.mechanisms.inference.levels import choose_level
+from gridveil.mechanisms.inference.space import estimate_space
+from gridveil.simulate.sources import SeededLaplace
+from gridveil.trusted.kernel.measure import Measurement
+from gridveil.trusted.kernel.staircase import best_staircase
 
 BOUND = 80_000
 

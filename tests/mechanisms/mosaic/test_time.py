@@ -7,9 +7,9 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 import pytest
 
-from gridveil.cube import Window
 from gridveil.mechanisms.mosaic.time import TimeEstimate, estimate_time
-from gridveil.privacy.measure import Measurement
+from gridveil.model.window import Window
+from gridveil.trusted.kernel.measure import Measurement
 
 START = datetime(2013, 1, 14, tzinfo=UTC)
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gridveil.cube import Window
-from gridveil.errors import InputError
 from gridveil.mechanisms.mosaic.public_shape import PublicShape, read_shape
+from gridveil.model.errors import InputError
+from gridveil.model.window import Window
 
 MONDAY = datetime(2013, 1, 14, tzinfo=UTC)
 WEEKDAY = np.arange(24) + 1.0

@@ -7,8 +7,8 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 import pytest
 
-from gridveil.cube import Window
 from gridveil.mechanisms.mosaic.runs import choose_runs, plan_time
+from gridveil.model.window import Window
 
 START = datetime(2013, 1, 14, tzinfo=UTC)
 

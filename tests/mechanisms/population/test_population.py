@@ -5,9 +5,8 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 import pytest
 
-from gridveil.cube import Grid, Window
-from gridveil.estimate import Estimate, LinearNoise, NoisyParts, Replicates
-from gridveil.mechanisms.population import (
+from gridveil.geography.grid import Grid
+from gridveil.mechanisms.bounds import (
     DRAWS,
     Population,
     choose_bound,
@@ -16,10 +15,12 @@ from gridveil.mechanisms.population import (
     measure_population,
     space_bound,
 )
-from gridveil.privacy.bound import Bound
-from gridveil.privacy.budget import PureDP
-from gridveil.privacy.kernel import Kernel
-from gridveil.testing import ArraySource, SeededLaplace
+from gridveil.model.estimate import Estimate, LinearNoise, NoisyParts, Replicates
+from gridveil.model.window import Window
+from gridveil.simulate.sources import ArraySource, SeededLaplace
+from gridveil.trusted.budget import PureDP
+from gridveil.trusted.kernel.bound import Bound
+from gridveil.trusted.kernel.kernel import Kernel
 
 START = datetime(2013, 2, 4, tzinfo=UTC)
 

@@ -5,13 +5,13 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 import pytest
 
-from gridveil.cube import Window
-from gridveil.mechanisms.population import DRAWS, common_bound, space_bound
-from gridveil.mechanisms.population.bounds import noise_variance
-from gridveil.mechanisms.population.fit import fit_population
-from gridveil.mechanisms.population.histogram import Bins
-from gridveil.mechanisms.population.population import Population
-from gridveil.privacy.bound import Bound
+from gridveil.mechanisms.bounds import DRAWS, common_bound, space_bound
+from gridveil.mechanisms.bounds.bounds import noise_variance
+from gridveil.mechanisms.bounds.fit import fit_population
+from gridveil.mechanisms.bounds.histogram import Bins
+from gridveil.mechanisms.bounds.population import Population
+from gridveil.model.window import Window
+from gridveil.trusted.kernel.bound import Bound
 
 HOURS = 120
 BINS = Bins.of(Window(datetime(2013, 2, 4, tzinfo=UTC), timedelta(hours=1), HOURS), Bound(23_000, 23_000 * HOURS))

@@ -6,13 +6,13 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 import pytest
 
-from gridveil.cube import Window
-from gridveil.mechanisms.population import common_bound, space_bound
-from gridveil.mechanisms.population.fit import fit_population
-from gridveil.mechanisms.population.histogram import RATIO, WIDE, Bins
-from gridveil.mechanisms.population.population import Population
-from gridveil.mechanisms.population.shapes import HEAVY, Shapes
-from gridveil.privacy.bound import Bound
+from gridveil.mechanisms.bounds import common_bound, space_bound
+from gridveil.mechanisms.bounds.fit import fit_population
+from gridveil.mechanisms.bounds.histogram import RATIO, WIDE, Bins
+from gridveil.mechanisms.bounds.population import Population
+from gridveil.mechanisms.bounds.shapes import HEAVY, Shapes
+from gridveil.model.window import Window
+from gridveil.trusted.kernel.bound import Bound
 
 HOURS, TOWNS = 120, 20
 BINS = Bins.of(Window(datetime(2013, 2, 4, tzinfo=UTC), timedelta(hours=1), HOURS), Bound(23_000, 23_000 * HOURS))

@@ -5,8 +5,8 @@ from fractions import Fraction
 from pathlib import Path
 from shutil import copyfile
 
-from gridveil.privacy.ledger.book import Debit, Ledger
-from gridveil.privacy.ledger.population import Population, Read
+from gridveil.trusted.ledger.book import Debit, Ledger
+from gridveil.trusted.ledger.population import Population, Read
 
 MONDAY = datetime(2013, 2, 4, tzinfo=UTC)
 DAY = Read("published", MONDAY, MONDAY + timedelta(days=1))

@@ -10,9 +10,9 @@ from typing import Any
 
 import psycopg
 
-from gridveil.privacy.ledger.entry import NO_HASH, Entry
-from gridveil.privacy.ledger.stores.mark import Mark
-from gridveil.privacy.ledger.stores.sqlite import SCHEMA
+from gridveil.trusted.ledger.entry import NO_HASH, Entry
+from gridveil.trusted.ledger.stores.mark import Mark
+from gridveil.trusted.ledger.stores.sqlite import SCHEMA
 
 Execute = Callable[..., Any]
 

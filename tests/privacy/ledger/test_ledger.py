@@ -10,12 +10,12 @@ import pytest
 from tests.privacy.ledger.books import DAY, FILES, MONDAY, TOWN, WEEKS, read, spend
 from tests.privacy.ledger.forgery import tampering
 
-from gridveil.cube import Window
-from gridveil.errors import BudgetError, InputError, UsageError
-from gridveil.privacy.ledger import entry as entries
-from gridveil.privacy.ledger.book import create_ledger, open_ledger
-from gridveil.privacy.ledger.entry import Entry
-from gridveil.privacy.ledger.population import Population, Read
+from gridveil.model.errors import BudgetError, InputError, UsageError
+from gridveil.model.window import Window
+from gridveil.trusted.ledger import entry as entries
+from gridveil.trusted.ledger.book import create_ledger, open_ledger
+from gridveil.trusted.ledger.entry import Entry
+from gridveil.trusted.ledger.population import Population, Read
 
 
 def test_ten_tenths_make_one_and_an_eleventh_is_refused(where: str) -> None:

@@ -8,9 +8,9 @@ from multiprocessing.synchronize import Barrier
 
 from tests.privacy.ledger.books import DAY
 
-from gridveil.errors import BudgetError
-from gridveil.privacy.ledger.book import create_ledger, open_ledger
-from gridveil.privacy.ledger.population import Population
+from gridveil.model.errors import BudgetError
+from gridveil.trusted.ledger.book import create_ledger, open_ledger
+from gridveil.trusted.ledger.population import Population
 
 PUBLISHERS, ATTEMPTS, ROOM = 5, 100, 100
 

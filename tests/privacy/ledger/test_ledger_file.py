@@ -16,9 +16,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.privacy.ledger.books import DAY, TOWN, copy_ledger, head_of, spend
 
-from gridveil.errors import GridveilError, InputError
-from gridveil.privacy.ledger.book import Ledger, create_ledger, open_ledger
-from gridveil.privacy.ledger.stores import sqlite as store
+from gridveil.model.errors import GridveilError, InputError
+from gridveil.trusted.ledger.book import Ledger, create_ledger, open_ledger
+from gridveil.trusted.ledger.stores import sqlite as store
 
 
 @pytest.fixture(scope="module")
@@ -229,8 +229,8 @@ def test_a_commit_that_failed_and_left_its_entry_counts_as_spent(path: Path, con
 KILLED = """
 import os, signal, sqlite3, sys
 from fractions import Fraction
-from gridveil.privacy.ledger.book import open_ledger
-from gridveil.privacy.ledger.stores import sqlite as store
+from gridveil.trusted.ledger.book import open_ledger
+from gridveil.trusted.ledger.stores import sqlite as store
 from tests.privacy.ledger.books import DAY
 real = sqlite3.connect
 class Killed(sqlite3.Connection):

@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 from tests.privacy.ledger.books import TOWN, copy_ledger, head_of, spend
 
-from gridveil.errors import GridveilError, InputError, UsageError
-from gridveil.privacy.ledger.book import create_ledger, open_ledger
-from gridveil.privacy.ledger.stores import sqlite as store
-from gridveil.privacy.ledger.stores.mark import Mark
+from gridveil.model.errors import GridveilError, InputError, UsageError
+from gridveil.trusted.ledger.book import create_ledger, open_ledger
+from gridveil.trusted.ledger.stores import sqlite as store
+from gridveil.trusted.ledger.stores.mark import Mark
 
 
 def hot_journal(pages: bytes) -> bytes:

@@ -10,9 +10,9 @@ import psycopg
 import pytest
 from tests.privacy.ledger.books import DAY, TOWN, spend
 
-from gridveil.errors import GridveilError, InputError, UsageError
-from gridveil.privacy.ledger.book import Ledger, create_ledger, open_ledger
-from gridveil.privacy.ledger.stores import postgres as store
+from gridveil.model.errors import GridveilError, InputError, UsageError
+from gridveil.trusted.ledger.book import Ledger, create_ledger, open_ledger
+from gridveil.trusted.ledger.stores import postgres as store
 
 PASSWORD = "hunter2"  # noqa: S105  # nobody's
 

@@ -11,12 +11,12 @@ from zoneinfo import ZoneInfo
 from hypothesis import event, given
 from hypothesis import strategies as st
 
-from gridveil.errors import BudgetError, UsageError
-from gridveil.privacy.ledger.book import Ledger
-from gridveil.privacy.ledger.chain import Chain, Line
-from gridveil.privacy.ledger.entry import Entry
-from gridveil.privacy.ledger.population import Population, Read
-from gridveil.privacy.ledger.windows import LENGTHS
+from gridveil.model.errors import BudgetError, UsageError
+from gridveil.trusted.ledger.book import Ledger
+from gridveil.trusted.ledger.chain import Chain, Line
+from gridveil.trusted.ledger.entry import Entry
+from gridveil.trusted.ledger.population import Population, Read
+from gridveil.trusted.ledger.windows import LENGTHS
 
 HALF_HOUR = timedelta(minutes=30)
 START = datetime(2013, 3, 28, tzinfo=UTC)  # Europe's clocks go forward on the 31st, a Sunday and the last of a month

@@ -13,10 +13,10 @@ import pytest
 from tests.privacy.ledger.books import DAY, FILES, WEEKS, copy_ledger, spend
 from tests.privacy.ledger.forgery import Execute, digest, forge, tampering
 
-from gridveil.errors import InputError
-from gridveil.privacy.ledger.book import Ledger, create_ledger, open_ledger
-from gridveil.privacy.ledger.entry import Entry, canonical
-from gridveil.privacy.ledger.population import Population
+from gridveil.model.errors import InputError
+from gridveil.trusted.ledger.book import Ledger, create_ledger, open_ledger
+from gridveil.trusted.ledger.entry import Entry, canonical
+from gridveil.trusted.ledger.population import Population
 
 LAST = 5
 

@@ -10,13 +10,14 @@ import h5py
 import numpy as np
 import pytest
 
-from gridveil.estimate import LONDON, Behaviour, Floats, LinearNoise, NoisyParts, Posterior, Replicates
-from gridveil.release.error_bars.behaviour import half_variances, schedule_variances, variances
-from gridveil.release.error_bars.error_model import ErrorModel, Parts, Spread
-from gridveil.release.error_bars.intervals import errors_of, t_quantile
-from gridveil.release.error_bars.linear_noise import Factors
-from gridveil.release.error_bars.mixture import ends, points, scores
-from gridveil.release.error_bars.posterior import Draws
+from gridveil.model.estimate import LONDON, Behaviour, LinearNoise, NoisyParts, Posterior, Replicates
+from gridveil.model.units import Floats
+from gridveil.uncertainty.behaviour import half_variances, schedule_variances, variances
+from gridveil.uncertainty.error_model import ErrorModel, Parts, Spread
+from gridveil.uncertainty.intervals import errors_of, t_quantile
+from gridveil.uncertainty.linear_noise import Factors
+from gridveil.uncertainty.mixture import ends, points, scores
+from gridveil.uncertainty.posterior import Draws
 
 STEPS, NY, NX = SHAPE = (30, 5, 8)
 RNG = np.random.default_rng(5)
@@ -273,7 +274,7 @@ def test_of_what_is_in_a_file_only_the_box_and_the_steps_are_read(
             array = getattr(held, field)
             large = array is not None and array.size > 100
             arrays[field] = Recorder(file.create_dataset(field, data=array)) if large and array.ndim == 3 else array
-        monkeypatch.setattr("gridveil.release.error_bars.area_parts.SLAB_NUMBERS", 30)
+        monkeypatch.setattr("gridveil.uncertainty.area_parts.SLAB_NUMBERS", 30)
         model = Parts(**arrays)
         for part, one in zip(model.of_area(weights).over(periods, np.zeros(5)), expected[0], strict=True):
             np.testing.assert_allclose(part, one, rtol=1e-6, atol=1e-12)

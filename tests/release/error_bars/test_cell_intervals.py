@@ -12,12 +12,13 @@ import pytest
 from numpy.typing import NDArray
 from scipy import special
 
-from gridveil.estimate import LONDON, Floats
-from gridveil.release.error_bars.behaviour import half_variances, variances
-from gridveil.release.error_bars.error_model import ErrorModel, Parts
-from gridveil.release.error_bars.heavy import quick_widths
-from gridveil.release.error_bars.intervals import errors_of
-from gridveil.release.error_bars.posterior import Draws
+from gridveil.model.estimate import LONDON
+from gridveil.model.units import Floats
+from gridveil.uncertainty.behaviour import half_variances, variances
+from gridveil.uncertainty.error_model import ErrorModel, Parts
+from gridveil.uncertainty.heavy import quick_widths
+from gridveil.uncertainty.intervals import errors_of
+from gridveil.uncertainty.posterior import Draws
 
 from .test_area_errors import MODELS, NX, NY, PARTS, SHAPE, STEPS, make_draws
 
@@ -60,8 +61,8 @@ def test_quick_widths_are_near_exact_ones(seed: int) -> None:
 def test_cells_from_a_file_are_those_from_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     held: Any = MODELS[name]
     expected = held.of_cells(2, 29, np.zeros((NY, NX)))
-    monkeypatch.setattr("gridveil.release.error_bars.cells_parts.SLAB_NUMBERS", 1)
-    monkeypatch.setattr("gridveil.release.error_bars.cells_parts.SLAB_STEPS", 4)
+    monkeypatch.setattr("gridveil.uncertainty.cells_parts.SLAB_NUMBERS", 1)
+    monkeypatch.setattr("gridveil.uncertainty.cells_parts.SLAB_STEPS", 4)
     with h5py.File(tmp_path / "parts.h5", "w") as file:
         stored = {
             field: file.create_dataset(field, data=array) if array is not None and array.ndim == 3 else array
@@ -80,7 +81,7 @@ def test_a_label_that_no_part_has_is_refused() -> None:
 @pytest.fixture
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """Solve for cells however few there are."""
-    monkeypatch.setattr("gridveil.release.error_bars.posterior.FEW_CELLS", 0)
+    monkeypatch.setattr("gridveil.uncertainty.posterior.FEW_CELLS", 0)
 
 
 def town(cells: tuple[int, int] = (20, 20), draws: int = 128, steps: int = 48, regions: int = 2) -> Draws:

@@ -9,9 +9,9 @@ import pytest
 from scipy.optimize import brentq
 from scipy.special import log_ndtr
 
-from gridveil.estimate import Floats
-from gridveil.release.error_bars.heavy import HEAVY, representatives
-from gridveil.release.error_bars.intervals import EXPANDED_KURTOSIS, errors_of, exact_widths
+from gridveil.model.units import Floats
+from gridveil.uncertainty.heavy import HEAVY, representatives
+from gridveil.uncertainty.intervals import EXPANDED_KURTOSIS, errors_of, exact_widths
 
 LIGHT = 1e6  # as many are normal to 1e-7 of the width
 

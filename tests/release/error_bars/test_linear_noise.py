@@ -16,13 +16,15 @@ from numpy.typing import NDArray
 from scipy import stats
 from tests.release.conftest import GRID, WINDOW, make_label
 
-from gridveil.cube import Grid, Window
-from gridveil.errors import InputError, UsageError
-from gridveil.estimate import Estimate, Floats, LinearNoise, NoisyParts
-from gridveil.release.error_bars.error_model import Parts
-from gridveil.release.error_bars.linear_noise import Factors
-from gridveil.release.open import Release, open_release
-from gridveil.release.write import write_release
+from gridveil.geography.grid import Grid
+from gridveil.model.errors import InputError, UsageError
+from gridveil.model.estimate import Estimate, LinearNoise, NoisyParts
+from gridveil.model.units import Floats
+from gridveil.model.window import Window
+from gridveil.release.format.write import write_release
+from gridveil.release.query.open import Release, open_release
+from gridveil.uncertainty.error_model import Parts
+from gridveil.uncertainty.linear_noise import Factors
 
 SHAPE = (GRID.nx, GRID.ny, WINDOW.steps)
 STORED = SHAPE[::-1]
@@ -191,8 +193,8 @@ def test_a_range_in_which_noise_cancels_has_none(tmp_path: Path) -> None:
 def test_batches_do_not_mix_queries_up(monkeypatch: pytest.MonkeyPatch) -> None:
     factors, ranges = Factors.of(MODELS["all"], STORED), random_ranges(200)
     whole = factors.errors_of(ranges)
-    monkeypatch.setattr("gridveil.release.error_bars.linear_noise.BATCH_NUMBERS", 500)
-    monkeypatch.setattr("gridveil.release.error_bars.heavy.TOGETHER", 3)
+    monkeypatch.setattr("gridveil.uncertainty.linear_noise.BATCH_NUMBERS", 500)
+    monkeypatch.setattr("gridveil.uncertainty.heavy.TOGETHER", 3)
     np.testing.assert_allclose(factors.errors_of(ranges), whole, rtol=1e-9)
 
 
@@ -289,6 +291,6 @@ def test_damaged_bytes_never_escape_as_another_error(tmp_path: Path) -> None:
 
 def test_vast_factors_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     publish(tmp_path / "r", MODELS["all"])
-    monkeypatch.setattr("gridveil.release.read.MOST_FACTOR_BYTES", 100)
+    monkeypatch.setattr("gridveil.release.format.read.MOST_FACTOR_BYTES", 100)
     with pytest.raises(InputError, match="larger than in any"):
         open_release(tmp_path / "r")

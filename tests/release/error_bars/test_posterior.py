@@ -13,15 +13,16 @@ import pytest
 from scipy import stats
 from tests.release.conftest import GRID, WINDOW, make_label
 
-from gridveil.cube import Grid, Window
-from gridveil.errors import InputError, UsageError
-from gridveil.estimate import LONDON, Behaviour, Estimate, Posterior
-from gridveil.release.area import Area
-from gridveil.release.error_bars.behaviour import half_variances, variances
-from gridveil.release.error_bars.mixture import points
-from gridveil.release.error_bars.posterior import Draws, rounded
-from gridveil.release.open import Release, open_release
-from gridveil.release.write import write_release
+from gridveil.geography.area import Area
+from gridveil.geography.grid import Grid
+from gridveil.model.errors import InputError, UsageError
+from gridveil.model.estimate import LONDON, Behaviour, Estimate, Posterior
+from gridveil.model.window import Window
+from gridveil.release.format.write import write_release
+from gridveil.release.query.open import Release, open_release
+from gridveil.uncertainty.behaviour import half_variances, variances
+from gridveil.uncertainty.mixture import points
+from gridveil.uncertainty.posterior import Draws, rounded
 
 SHAPE = (GRID.nx, GRID.ny, WINDOW.steps)
 Change = Callable[[h5py.File], object]
@@ -196,7 +197,7 @@ def test_any_shape_and_step(tmp_path: Path, cells: tuple[int, int], steps: int) 
 
 
 def test_large_grids_get_fewer_draws(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gridveil.release.error_bars.posterior.MOST_NUMBERS", 40 * 45)
+    monkeypatch.setattr("gridveil.uncertainty.posterior.MOST_NUMBERS", 40 * 45)
     assert len(Draws.of(make_posterior(draws=60), SHAPE[::-1], 1.0).size) == 45
 
 

@@ -16,7 +16,7 @@ import shapely
 import xarray
 import yaml
 
-from gridveil.release.open import Release
+from gridveil.release.query.open import Release
 
 MEASURES = ("kwh", "standard_error_kwh", "kwh_low", "kwh_high")
 

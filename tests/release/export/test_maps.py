@@ -13,7 +13,7 @@ import zarr
 from pyproj import Transformer
 from tests.release.conftest import GRID, WINDOW
 
-from gridveil.cube import Grid
+from gridveil.geography.grid import Grid
 from gridveil.release.export import export
 
 from .conftest import BRITISH, LOCAL, Publish

@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gridveil.release import wording
 from gridveil.release.export import FORMATS, export
-from gridveil.release.label import Label
-from gridveil.release.open import Release
+from gridveil.release.format import wording
+from gridveil.release.format.label import Label
+from gridveil.release.query.open import Release
 
 from .conftest import BRITISH, LOCAL, ONE, Publish
 from .readers import MEASURES, Read, read

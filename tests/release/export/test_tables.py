@@ -17,11 +17,11 @@ import shapely
 from pyproj import CRS, Transformer
 from tests.release.conftest import GRID, WINDOW
 
-from gridveil.cube import Grid
-from gridveil.errors import InputError, UsageError
+from gridveil.geography.grid import Grid
+from gridveil.model.errors import InputError, UsageError
 from gridveil.release.export import export, refusal
 from gridveil.release.export.places import area_ids, to_lonlat
-from gridveil.release.files import load_label
+from gridveil.release.format.files import load_label
 
 from .conftest import BRITISH, LOCAL, Publish
 

@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 import zarr
 
-from gridveil.errors import UsageError
+from gridveil.model.errors import UsageError
 from gridveil.release.export import FORMATS, as_zarr, export
 from gridveil.release.export import slabs as walk
 from gridveil.release.export.slabs import Slab, slabs
@@ -27,7 +27,7 @@ from .test_round_trip import check_error_bars, check_sums
 KILLED = """
 import os, signal, sys
 from gridveil.release.export import export
-from gridveil.release.open import open_release
+from gridveil.release.query.open import open_release
 def progress(stage, done):
     if done >= 0.5:
         os.kill(os.getpid(), signal.SIGKILL)

@@ -27,12 +27,13 @@ from playwright.sync_api import (
 )
 from tests.serve.browser import chromium
 
-from gridveil.cube import Grid, Window
-from gridveil.evaluate.town import DEMO_GRID, DEMO_WINDOW, make_town
-from gridveil.publication import run
-from gridveil.release.open import Release, open_release
-from gridveil.spec import make_spec
-from gridveil.testing import SeededLaplace
+from gridveil.geography.grid import Grid
+from gridveil.model.window import Window
+from gridveil.publishing.run import run
+from gridveil.publishing.spec import make_spec
+from gridveil.release.query.open import Release, open_release
+from gridveil.simulate.sources import SeededLaplace
+from gridveil.simulate.town import DEMO_GRID, DEMO_WINDOW, make_town
 
 SCREENSHOTS = Path(__file__).parents[3] / "build" / "screenshots"
 FLAGS = (

@@ -16,8 +16,8 @@ import pytest
 from PIL import Image
 from playwright.sync_api import Locator, Page, expect
 
-from gridveil.release.area import Area
-from gridveil.release.open import Answer, Release
+from gridveil.geography.area import Area
+from gridveil.release.query.open import Answer, Release
 
 BUSY = "[aria-busy=true], #map.waiting"
 NUMBER = r"[\u2212-]?\d[\d,]*(?:\.\d+)?"  # with the minus sign of print

@@ -19,7 +19,7 @@ from tests.serve.browser.hands import (
     settle,
 )
 
-from gridveil.release.open import Release
+from gridveil.release.query.open import Release
 
 HOURS = 120
 

@@ -11,7 +11,7 @@ from playwright.sync_api import Page, expect
 from tests.serve.browser.conftest import Open, serving
 from tests.serve.browser.hands import Sheet, brightness, expect_answer, expect_state, mark_cells, settle, state
 
-from gridveil.release.open import Release
+from gridveil.release.query.open import Release
 
 Shot = Callable[..., Path]
 PHONE = {

@@ -22,7 +22,7 @@ from tests.serve.browser.hands import (
     state,
 )
 
-from gridveil.release.open import Release
+from gridveil.release.query.open import Release
 
 Shot = Callable[..., Path]
 STEPS = 120

@@ -27,8 +27,8 @@ from tests.serve.browser.hands import (
     state,
 )
 
-from gridveil.cube import Grid
-from gridveil.release.open import Release, open_release
+from gridveil.geography.grid import Grid
+from gridveil.release.query.open import Release, open_release
 
 LIVE = "#map [aria-live]"
 BRITISH = Grid(450_000, 130_000, 550_000, 230_000, nx=20, ny=20, crs="EPSG:27700")

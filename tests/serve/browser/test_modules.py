@@ -11,8 +11,8 @@ import pytest
 from playwright.sync_api import Browser, Page
 from pyproj import Geod, Transformer
 
-from gridveil.cube import Grid
-from gridveil.release.ground import lattice
+from gridveil.geography.grid import Grid
+from gridveil.geography.ground import lattice
 
 Call = Callable[..., Any]
 RING, HOLE = [[0, 0], [8, 0], [8, 8], [0, 8]], [[1, 1], [2, 1], [2, 2]]

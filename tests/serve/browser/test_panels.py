@@ -25,8 +25,8 @@ from tests.serve.browser.hands import (
     table,
 )
 
-from gridveil.release.area import Area
-from gridveil.release.open import Answer, Release
+from gridveil.geography.area import Area
+from gridveil.release.query.open import Answer, Release
 
 HOURS = 120
 

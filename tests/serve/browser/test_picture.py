@@ -11,7 +11,7 @@ from PIL import Image
 from tests.serve.browser.conftest import Open
 from tests.serve.browser.hands import expect_answer, settle
 
-from gridveil.release.open import Release
+from gridveil.release.query.open import Release
 
 PICTURE = Path(__file__).parents[3] / "docs" / "images" / "map.png"
 VIEW = "#release=west-london&area=9:19,13:23&period=16:22"

@@ -24,7 +24,7 @@ from tests.serve.browser.hands import (
 )
 
 from gridveil.release.export.places import centres
-from gridveil.release.open import Release, open_release
+from gridveil.release.query.open import Release, open_release
 
 CASTLE = [[-0.45, 51.41], [-0.33, 51.42], [-0.36, 51.47], [-0.44, 51.46], [-0.45, 51.41]]
 QUAY = [[-0.32, 51.40], [-0.27, 51.40], [-0.27, 51.43], [-0.32, 51.43], [-0.32, 51.40]]

@@ -25,7 +25,7 @@ from tests.serve.browser.hands import (
     table,
 )
 
-from gridveil.release.open import Release, open_release
+from gridveil.release.query.open import Release, open_release
 
 Shot = Callable[..., Path]
 ANSWER = ("kwh", "standard_error_kwh", "kwh_low", "kwh_high")

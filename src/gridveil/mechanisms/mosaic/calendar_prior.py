@@ -15,8 +15,8 @@ from datetime import UTC, datetime, timedelta
 
 import numpy as np
 
-from gridveil.cube import Window
-from gridveil.estimate import Floats, Ints
+from gridveil.model.units import Floats, Ints
+from gridveil.model.window import Window
 
 DAY = 24.0
 QUARTERS = 4  # the hour of the day is kept in quarters of an hour

@@ -7,18 +7,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gridveil.estimate import Ints
+from gridveil.mechanisms.bounds import Population, histogram_epsilon, measure_population, space_bound
+from gridveil.mechanisms.inference.levels import choose_level
+from gridveil.mechanisms.inference.quadtree import Level
 from gridveil.mechanisms.mosaic.budget import divide
-from gridveil.mechanisms.mosaic.levels import choose_level
 from gridveil.mechanisms.mosaic.region_plan import Look, plan_regions
 from gridveil.mechanisms.mosaic.regions import look_bound, regions_differ
 from gridveil.mechanisms.mosaic.runs import choose_runs, plan_time
-from gridveil.mechanisms.population import Population, histogram_epsilon, measure_population, space_bound
-from gridveil.mechanisms.quadtree import Level
-from gridveil.privacy.bound import Bound
-from gridveil.privacy.measure import Measure, Measurement, NoiseKind
-
-WH_PER_KWH = 1000
+from gridveil.model.units import WH_PER_KWH, Ints
+from gridveil.trusted.kernel.bound import Bound
+from gridveil.trusted.kernel.measure import Measure, Measurement, NoiseKind
 
 
 class Bounds(NamedTuple):

@@ -9,16 +9,17 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 import numpy as np
 from pydantic import AfterValidator, Field, PositiveFloat
 
-from gridveil.estimate import Estimate, Floats, Posterior
 from gridveil.mechanisms.base import Progress, silent
-from gridveil.mechanisms.lumps import draws_kept, size_draws, true_draws
+from gridveil.mechanisms.inference.lumps import draws_kept, size_draws, true_draws
+from gridveil.mechanisms.inference.space import SpaceEstimate, estimate_space
 from gridveil.mechanisms.mosaic.measured import Measured, measure_all
 from gridveil.mechanisms.mosaic.public_shape import HOURS, PublicShape
 from gridveil.mechanisms.mosaic.regions import RegionalProfiles, fit_regions
-from gridveil.mechanisms.mosaic.space import SpaceEstimate, estimate_space
 from gridveil.mechanisms.mosaic.time import TimeEstimate, estimate_time
-from gridveil.privacy.measure import Measure, NoiseKind
-from gridveil.values import Product
+from gridveil.model.estimate import Estimate, Posterior
+from gridveil.model.units import Floats
+from gridveil.model.values import Product
+from gridveil.trusted.kernel.measure import Measure, NoiseKind
 
 RATIO_ERROR = 0.03
 """How well the fitted population tells how much less is left under the bound of time than under that of space."""

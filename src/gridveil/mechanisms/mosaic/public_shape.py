@@ -12,10 +12,10 @@ from zoneinfo import ZoneInfo
 
 import numpy as np
 
-from gridveil.cube import Window
-from gridveil.errors import InputError
-from gridveil.estimate import Floats
-from gridveil.regular import read_small
+from gridveil.model.errors import InputError
+from gridveil.model.regular import read_small
+from gridveil.model.units import Floats
+from gridveil.model.window import Window
 
 HOURS = 24
 SATURDAY = 5

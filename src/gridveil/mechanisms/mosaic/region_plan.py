@@ -8,8 +8,9 @@ from datetime import timedelta
 import numpy as np
 from numpy.typing import NDArray
 
-from gridveil.cube import Grid, Window
-from gridveil.estimate import Floats, Ints
+from gridveil.geography.grid import Grid
+from gridveil.model.units import Floats, Ints
+from gridveil.model.window import Window
 
 ENOUGH = 5_500
 """Households times epsilon below which even strong differences go unseen in a look that costs little."""

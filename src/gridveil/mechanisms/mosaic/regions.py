@@ -10,12 +10,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gridveil.estimate import Floats, Ints
+from gridveil.mechanisms.bounds import Population
 from gridveil.mechanisms.mosaic.interaction import Deviations, Setting, deviations
 from gridveil.mechanisms.mosaic.region_plan import Look, RegionPlan
-from gridveil.mechanisms.population import Population
-from gridveil.privacy.bound import Bound
-from gridveil.privacy.measure import Measure, Measurement
+from gridveil.model.units import Floats, Ints
+from gridveil.trusted.kernel.bound import Bound
+from gridveil.trusted.kernel.measure import Measure, Measurement
 
 CONVINCED = 3.0
 """Log odds of differences against none, at which they are believed. Of looks at London households, in places that have

@@ -9,9 +9,9 @@ from typing import Protocol
 
 import numpy as np
 
-from gridveil.cube import Window
-from gridveil.estimate import Floats, Ints
 from gridveil.mechanisms.mosaic.calendar_prior import MONDAY, SATURDAY, CalendarPrior, Spread, grouped
+from gridveil.model.units import Floats, Ints
+from gridveil.model.window import Window
 
 EXPECTED = Spread(0.3, 0.05, 0.05)
 MOST = 480

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gridveil.cube import Window
-from gridveil.estimate import Floats, Ints
+from gridveil.mechanisms.inference.simplex import project
 from gridveil.mechanisms.mosaic.calendar_prior import SPREADS, CalendarPrior, Spread, SummedPrior, grouped
-from gridveil.mechanisms.simplex import project
-from gridveil.privacy.measure import Measurement
+from gridveil.model.units import Floats, Ints
+from gridveil.model.window import Window
+from gridveil.trusted.kernel.measure import Measurement
 
 LARGEST = 600
 """More sums than this are fitted a block at a time: time grows with the third power."""

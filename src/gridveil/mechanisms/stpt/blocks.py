@@ -10,10 +10,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gridveil.estimate import Floats, Ints
-from gridveil.mechanisms.quadtree import Level, depth_of_pillars, levels
+from gridveil.mechanisms.inference.quadtree import Level, depth_of_pillars, levels
 from gridveil.mechanisms.stpt.pattern import Pattern
-from gridveil.privacy.measure import Measure
+from gridveil.model.units import Floats, Ints
+from gridveil.trusted.kernel.measure import Measure
 
 TIME_BUDGET = 0.15
 """The fraction of the sanitising epsilon that blocks of time take, if there are any."""

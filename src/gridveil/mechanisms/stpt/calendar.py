@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from gridveil.cube import Window
-from gridveil.estimate import Floats
+from gridveil.model.units import Floats
+from gridveil.model.window import Window
 
 DAILY_HOURS = (24, 12)
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from gridveil.estimate import Floats
-from gridveil.mechanisms.quadtree import Level
+from gridveil.mechanisms.inference.quadtree import Level
 from gridveil.mechanisms.stpt.blocks import BlockSums, sum_runs
 from gridveil.mechanisms.stpt.pattern import Pattern
 from gridveil.mechanisms.stpt.shrinkage import posterior_mean, shrink
+from gridveil.model.units import Floats
 
 
 def distribute(sums: BlockSums, pattern: Pattern) -> tuple[Floats, Floats]:

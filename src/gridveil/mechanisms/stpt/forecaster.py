@@ -9,8 +9,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from gridveil.estimate import Floats
 from gridveil.mechanisms.stpt.network import AttentionGru, repeatable_torch
+from gridveil.model.units import Floats
 
 BATCH, LEARNING_RATE = 32, 1e-3
 

@@ -7,14 +7,14 @@ from datetime import timedelta
 
 import numpy as np
 
-from gridveil.cube import Window
-from gridveil.estimate import Floats
 from gridveil.mechanisms.base import Progress
 from gridveil.mechanisms.stpt.calendar import harmonics
 from gridveil.mechanisms.stpt.forecaster import Windows, forecast, join, sweep
 from gridveil.mechanisms.stpt.levels import MapLevel, block_shares, cell_shares, hindcast, map_level
 from gridveil.mechanisms.stpt.pattern import Pattern
 from gridveil.mechanisms.stpt.series import Series
+from gridveil.model.units import Floats
+from gridveil.model.window import Window
 
 STAGE = "learn the pattern"
 HORIZON = 4

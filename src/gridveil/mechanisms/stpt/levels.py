@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gridveil.estimate import Floats
-from gridveil.mechanisms.quadtree import Level
+from gridveil.mechanisms.inference.quadtree import Level
 from gridveil.mechanisms.stpt.series import Series
 from gridveil.mechanisms.stpt.shrinkage import shrink
+from gridveil.model.units import Floats
 
 HARMONIC_SD = 0.25
 """Prior standard deviation of a daily harmonic, relative to the map's level."""

@@ -7,18 +7,19 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from gridveil.errors import MissingExtraError, UsageError
-from gridveil.estimate import Estimate, Floats
 from gridveil.mechanisms.base import Progress, silent
-from gridveil.mechanisms.quadtree import depth_of_quarters, levels
+from gridveil.mechanisms.inference.quadtree import depth_of_quarters, levels
 from gridveil.mechanisms.stpt.blocks import measure_blocks
 from gridveil.mechanisms.stpt.distribute import distribute
 from gridveil.mechanisms.stpt.parts import Calibration, Spread, release_parts
 from gridveil.mechanisms.stpt.quantize import Quantizer, quantize
 from gridveil.mechanisms.stpt.replicates import replicate
 from gridveil.mechanisms.stpt.series import equal_slices, measure_series, weighted_slices
-from gridveil.privacy.measure import Measure
-from gridveil.values import Product
+from gridveil.model.errors import MissingExtraError, UsageError
+from gridveil.model.estimate import Estimate
+from gridveil.model.units import Floats
+from gridveil.model.values import Product
+from gridveil.trusted.kernel.measure import Measure
 
 AtLeastOne = Annotated[int, Field(ge=1)]
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]

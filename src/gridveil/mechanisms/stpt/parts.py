@@ -6,8 +6,9 @@ from typing import Literal
 
 import numpy as np
 
-from gridveil.estimate import Estimate, Floats, Ints, NoisyParts
-from gridveil.privacy.measure import Measure
+from gridveil.model.estimate import Estimate, NoisyParts
+from gridveil.model.units import Floats, Ints
+from gridveil.trusted.kernel.measure import Measure
 
 Calibration = Literal["joint", "theorem8"]
 Spread = Literal["proportional", "uniform"]

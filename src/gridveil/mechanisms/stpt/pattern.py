@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from gridveil.estimate import Floats
+from gridveil.model.units import Floats
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from typing import Literal
 
 import numpy as np
 
-from gridveil.estimate import Floats, Ints
+from gridveil.model.units import Floats, Ints
 
 Quantizer = Literal["kmeans", "equal-mass", "equal-width"]
 LLOYD_ROUNDS = 200

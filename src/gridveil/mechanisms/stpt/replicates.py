@@ -6,11 +6,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from gridveil.estimate import Floats, RegionSums, Replicates
 from gridveil.mechanisms.stpt.blocks import BlockSums, sum_runs
 from gridveil.mechanisms.stpt.distribute import distribute
 from gridveil.mechanisms.stpt.pattern import Pattern
 from gridveil.mechanisms.stpt.shrinkage import LEAST
+from gridveil.model.estimate import RegionSums, Replicates
+from gridveil.model.units import Floats
 
 REPLICATES = 40
 LARGEST_CELL_VARIANCE = 20.0

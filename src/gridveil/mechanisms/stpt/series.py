@@ -13,10 +13,10 @@ from itertools import count
 
 import numpy as np
 
-from gridveil.errors import UsageError
-from gridveil.estimate import Floats, Ints
-from gridveil.mechanisms.quadtree import Level
-from gridveil.privacy.measure import Measure
+from gridveil.mechanisms.inference.quadtree import Level
+from gridveil.model.errors import UsageError
+from gridveil.model.units import Floats, Ints
+from gridveil.trusted.kernel.measure import Measure
 
 # How the training window is shared out: most to the root, whose tail seeds the forecast, and to the deepest level,
 # which tells the cells apart. At depth 5 these are per cent.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from gridveil.estimate import Floats
+from gridveil.model.units import Floats
 
 LEAST = 0.02
 """No estimate falls below this fraction of what was expected: non-negative, and nothing is ever divided by zero."""

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 
-from gridveil.errors import UsageError
+from gridveil.model.errors import UsageError
 from gridveil.release.export.slabs import Progress, silent
-from gridveil.release.open import Release
+from gridveil.release.query.open import Release
 
 __all__ = ["FORMATS", "Format", "Progress", "export", "refusal"]
 

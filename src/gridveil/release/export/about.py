@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from gridveil.release import wording
-from gridveil.release.label import warnings
-from gridveil.release.open import Release
+from gridveil.release.format import wording
+from gridveil.release.format.label import warnings
+from gridveil.release.query.open import Release
 
 
 def about(release: Release) -> dict[str, Any]:

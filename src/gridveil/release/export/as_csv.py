@@ -9,12 +9,12 @@ from pathlib import Path
 import pyarrow as pa
 from pyarrow import csv
 
-from gridveil.folder import new_file
+from gridveil.model.folder import new_file
 from gridveil.release.export.about import remarks
 from gridveil.release.export.slabs import PUBLIC, Progress, slabs
 from gridveil.release.export.table import LongTable
-from gridveil.release.files import LABEL, dump_label
-from gridveil.release.open import Release
+from gridveil.release.format.files import LABEL, dump_label
+from gridveil.release.query.open import Release
 
 WITHOUT_HEADER = csv.WriteOptions(include_header=False, quoting_style="none")
 

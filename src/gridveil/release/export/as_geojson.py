@@ -12,15 +12,15 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from gridveil.cube import Grid
-from gridveil.estimate import Floats
-from gridveil.folder import new_file
-from gridveil.release import wording
+from gridveil.geography.grid import Grid
+from gridveil.model.folder import new_file
+from gridveil.model.units import Floats
 from gridveil.release.export.about import about
 from gridveil.release.export.places import area_ids, outlines, to_lonlat
 from gridveil.release.export.slabs import PUBLIC, Progress, slabs
 from gridveil.release.export.table import MEASURES
-from gridveil.release.open import Cells, Release
+from gridveil.release.format import wording
+from gridveil.release.query.open import Cells, Release
 
 Numbers = NDArray[np.float32]
 LONLAT = "longitude and latitude, degrees (WGS 84)"

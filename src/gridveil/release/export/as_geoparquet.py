@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from gridveil.cube import Grid
+from gridveil.geography.grid import Grid
 from gridveil.release.export.as_parquet import write_table
 from gridveil.release.export.places import outlines
 from gridveil.release.export.slabs import Progress
 from gridveil.release.export.table import LongTable
-from gridveil.release.open import Release
+from gridveil.release.query.open import Release
 
 VERSION = "1.1.0"
 POLYGON = 3  # in well-known binary

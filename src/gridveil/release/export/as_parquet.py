@@ -9,11 +9,11 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from gridveil.folder import new_file
+from gridveil.model.folder import new_file
 from gridveil.release.export.about import about
 from gridveil.release.export.slabs import PUBLIC, SLAB, Progress, slabs
 from gridveil.release.export.table import MEASURES, LongTable
-from gridveil.release.open import Release
+from gridveil.release.query.open import Release
 
 LARGEST_DICTIONARY = 2**25  # bytes; the outlines of 256 x 256 cells take 6 MB
 

@@ -6,12 +6,12 @@ from datetime import UTC, datetime, time
 from pathlib import Path
 from typing import Any
 
-from gridveil.folder import new_file
+from gridveil.model.folder import new_file
 from gridveil.release.export.about import remarks
 from gridveil.release.export.slabs import PUBLIC, Progress, slabs
 from gridveil.release.export.table import MEASURES, LongTable
-from gridveil.release.label import Label, describe
-from gridveil.release.open import Release
+from gridveil.release.format.label import Label, describe
+from gridveil.release.query.open import Release
 
 DAY = 86_400_000  # milliseconds
 FIRST_DAY_OF_1970 = 25_569  # in Excel's count of days

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
-from gridveil.cube import Grid
-from gridveil.folder import new_folder
-from gridveil.release import cf, wording
+from gridveil.geography.grid import Grid
+from gridveil.model.folder import new_folder
 from gridveil.release.export.about import about
 from gridveil.release.export.slabs import Progress, slabs
-from gridveil.release.netcdf import AXES, UNITS
-from gridveil.release.open import Release
+from gridveil.release.format import cf, wording
+from gridveil.release.format.netcdf import AXES, UNITS
+from gridveil.release.query.open import Release
 
 SLAB = 2**23  # cells times steps: four arrays of 32 MB
 MOST_STEPS = 128

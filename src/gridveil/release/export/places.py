@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from gridveil.cube import Grid
-from gridveil.estimate import Floats
-from gridveil.release.cf import edges
-from gridveil.release.ground import lonlat
+from gridveil.geography.grid import Grid, edges
+from gridveil.geography.ground import lonlat
+from gridveil.model.units import Floats
 
 DECIMALS = 7  # of a degree: a centimetre
 LEAST_DIGITS = 3

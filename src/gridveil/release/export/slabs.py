@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from gridveil.release.open import Release
+from gridveil.release.query.open import Release
 
 Progress = Callable[[str, float], None]
 """Called with the name of a stage and the fraction of it that is done."""

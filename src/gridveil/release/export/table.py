@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from gridveil.release import wording
-from gridveil.release.cf import time_edges
 from gridveil.release.export.places import area_ids, centres
 from gridveil.release.export.slabs import Slab
-from gridveil.release.open import Release
+from gridveil.release.format import wording
+from gridveil.release.format.cf import time_edges
+from gridveil.release.query.open import Release
 
 UTC_TIME = pa.timestamp("ms", "UTC")  # Parquet has no whole seconds
 MEASURES = {

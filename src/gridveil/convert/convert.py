@@ -1,0 +1,158 @@
+"""From an official distribution to a folder with gridveil's own tables, one block of lines at a time."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from gridveil.convert.ausgrid import Ausgrid
+from gridveil.convert.authors_pickle import refuse
+from gridveil.convert.cer import Cer
+from gridveil.convert.lcl import Lcl
+from gridveil.convert.loader import SCHEMA, Loader, WrongLayoutError
+from gridveil.convert.members import Member, find
+from gridveil.convert.uci import Uci
+from gridveil.model.errors import InputError, UsageError
+from gridveil.model.folder import new_folder
+from gridveil.trusted.engines.duckdb.lines import as_batch
+
+if TYPE_CHECKING:
+    import duckdb
+
+LOADERS: dict[str, type[Loader]] = {"cer": Cer, "lcl": Lcl, "uci": Uci, "ausgrid": Ausgrid}
+FORMATS = (*LOADERS, "pickle")
+READINGS, ATTRIBUTES = "readings.parquet", "attributes.parquet"
+MEMORY = "2GB"
+"""What the engine may hold; more goes to disk."""
+
+Tell = Callable[[str, float], None]
+
+
+@dataclass(frozen=True)
+class Converted:
+    """What was read, written and left out: exact counts of private data, for the operator only."""
+
+    files: int
+    lines: int
+    written: int
+    left_out: dict[tuple[str, str], int]
+    kept: dict[tuple[str, str], int]
+    passed_over: tuple[str, ...]
+    attributes: int
+    """Households with attributes."""
+
+
+def convert(name: str, inputs: list[Path], out: Path, tell: Tell | None = None) -> Converted:
+    """Write `out`/readings.parquet, and attributes.parquet where the files have any.
+
+    A line that cannot be read is counted and left out, and changes no other. What is wrong with a whole file stops the
+    conversion, and nothing is left.
+    """
+    if name not in FORMATS:
+        msg = f"format {name!r} is not known; give one of {', '.join(FORMATS)}"
+        raise UsageError(msg)
+    if name == "pickle":
+        raise refuse(inputs[0])
+    with _writing(out), new_folder(out) as aside, _engine(aside) as con:
+        loader = LOADERS[name](con)
+        members, passed_over = _of_format(loader, find(inputs))
+        with pq.ParquetWriter(aside / READINGS, SCHEMA, compression="zstd") as writer:
+            for table in _readings(loader, members, tell):
+                loader.written += len(table)
+                if len(table):
+                    writer.write_table(table)
+        attributes = loader.known_attributes()
+        if attributes is not None:
+            pq.write_table(attributes, aside / ATTRIBUTES)
+    counts = dict(loader.left_out), dict(loader.kept)
+    households = len(attributes) if attributes is not None else 0
+    return Converted(len(members), loader.lines, loader.written, *counts, tuple(passed_over), households)
+
+
+def _readings(loader: Loader, members: list[Member], tell: Tell | None) -> Iterator[pa.Table]:
+    total, done = sum(member.size for member in members) or 1, 0
+    for member in members:
+        skip = loader.layout(member.top())
+        for block in member.blocks():
+            lines = block
+            while skip and lines:
+                skip, lines = skip - 1, lines.partition(b"\n")[2]
+            yield from loader.read(_not_blank(as_batch(lines)))
+            done += len(block)
+            if tell:
+                tell("convert", min(done / total, 1.0))
+        yield from loader.end_of_file()
+
+
+def _not_blank(lines: pa.RecordBatch) -> pa.RecordBatch:
+    return lines.filter(pc.or_kleene(pc.is_null(lines["line"]), pc.not_equal(lines["line"], "")))
+
+
+def _of_format(loader: Loader, found: list[Member]) -> tuple[list[Member], list[str]]:
+    """Return the files of the format. Others are passed over if they came with a folder or zip that has some."""
+    members, others = [], []
+    for member in found:
+        try:
+            loader.layout(member.top())
+        except WrongLayoutError as error:
+            others.append((member, error.line))
+        else:
+            members.append(member)
+    named = [(member, line) for member, line in others if member.named]
+    if named or not members:
+        member, line = (named or others)[0]
+        msg = f"{member}: line {line} is not as it should be. Expected: {loader.expected}"
+        raise InputError(msg)
+    _refuse_twice(members)
+    return members, [str(member) for member, _ in others]
+
+
+def _refuse_twice(members: list[Member]) -> None:
+    """Stop if a file is there packed and unpacked: every reading would be there twice."""
+    places: dict[str, Member] = {}
+    for member in members:
+        name = Path(member.inside[-1] if member.inside else member.path).name
+        if name in places:
+            msg = f"{member}: {name} is also in {places[name]}; give one of them"
+            raise InputError(msg)
+        places[name] = member
+
+
+@contextmanager
+def _writing(out: Path) -> Iterator[None]:
+    """Turn complaints of the engine or the system into ours: a full disk, a folder that may not be written."""
+    import duckdb
+
+    try:
+        yield
+    except (duckdb.Error, pa.ArrowException, OSError) as error:
+        reason = str(error).partition("\n")[0]
+        msg = f"{out}: cannot be written ({reason}). Check free space and that you may write there; nothing was left"
+        raise UsageError(msg) from error
+    except RuntimeError as error:
+        if "interrupted" in str(error).lower():  # what the engine makes of Ctrl-C
+            raise KeyboardInterrupt from error
+        raise
+
+
+@contextmanager
+def _engine(beside: Path) -> Iterator[duckdb.DuckDBPyConnection]:
+    import duckdb
+
+    spill = tempfile.mkdtemp(prefix=".gridveil-", dir=beside.parent)
+    try:
+        with duckdb.connect() as con:
+            con.execute("SET temp_directory = ?", [spill])
+            con.execute(f"SET memory_limit = '{MEMORY}'; SET TimeZone = 'UTC'; SET enable_progress_bar = false")
+            yield con
+    finally:
+        shutil.rmtree(spill, ignore_errors=True)

@@ -1,6 +1,0 @@
-"""Methods that look at true values or promise less than a mechanism: for comparisons only, never published."""
-
-from gridveil.evaluate.yardsticks.base import Yardstick
-from gridveil.evaluate.yardsticks.registry import make, names, promise, summary
-
-__all__ = ["Yardstick", "make", "names", "promise", "summary"]

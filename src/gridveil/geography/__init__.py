@@ -1,0 +1,1 @@
+"""Where consumption is published: grids, coordinate systems, areas and outlines."""

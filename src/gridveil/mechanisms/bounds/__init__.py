@@ -1,0 +1,19 @@
+"""How households' window totals are distributed, from a noisy histogram, and the bounds and corrections it gives."""
+
+from gridveil.mechanisms.bounds.bounds import common_bound, space_bound
+from gridveil.mechanisms.bounds.fit import measure_population
+from gridveil.mechanisms.bounds.histogram import histogram_epsilon
+from gridveil.mechanisms.bounds.population import DRAWS, Population
+from gridveil.mechanisms.bounds.private import PrivateBound, choose_bound, debiased
+
+__all__ = [
+    "DRAWS",
+    "Population",
+    "PrivateBound",
+    "choose_bound",
+    "common_bound",
+    "debiased",
+    "histogram_epsilon",
+    "measure_population",
+    "space_bound",
+]

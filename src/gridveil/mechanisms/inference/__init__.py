@@ -1,0 +1,1 @@
+"""Inference that several mechanisms share: post-processing of noisy answers."""

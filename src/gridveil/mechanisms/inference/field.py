@@ -1,0 +1,188 @@
+"""The density of households as a smooth field: cosine waves on its logarithm, fitted to noisy sums."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from gridveil.model.units import Floats, Ints
+
+NEWTON_STEPS = 15
+CLOSE_ENOUGH = 0.05
+HALVINGS = 8
+LEVEL_DEVIATION = 3.0
+"""Prior standard deviation of the field's mean: next to nothing is known."""
+
+
+@dataclass(frozen=True)
+class Waves:
+    """Cosine waves along both axes, with mean square 1: at cells, and their means over regions (region, wave).
+
+    `frequency`: half-waves over the longer side of the grid.
+    """
+
+    x: Floats
+    y: Floats
+    regions: Floats
+    frequency: Floats
+
+    @classmethod
+    def of(cls, region_x: Ints, region_y: Ints, most: int) -> Waves:
+        """Return up to `most` waves along an axis; `region_x` is of each cell.
+
+        They may be finer than regions: nothing is learnt of those, but draws need them.
+        """
+        x, y = (_cosines(len(region), min(len(region), most)) for region in (region_x, region_y))
+        means_x, means_y = _means(x, region_x), _means(y, region_y)
+        longer = max(len(x), len(y))
+        across = np.arange(x.shape[1])[:, None] * longer / len(x)
+        along = np.arange(y.shape[1])[None, :] * longer / len(y)
+        regions = np.asarray(np.kron(means_x, means_y), dtype=np.float64)
+        return cls(x, y, regions, np.hypot(across, along).ravel())
+
+    def at_cells(self, coefficients: Floats) -> Floats:
+        """Return the field (..., x, y) of coefficients (..., wave)."""
+        each = coefficients.reshape(*coefficients.shape[:-1], self.x.shape[1], self.y.shape[1])
+        return np.asarray(self.x @ each @ self.y.T, dtype=np.float64)
+
+    def prior(self, size: float, falling: float) -> Floats:
+        """Return the prior standard deviations of coefficients: `size / frequency**falling`."""
+        return np.where(self.frequency > 0, size * np.maximum(self.frequency, 1.0) ** -falling, LEVEL_DEVIATION)
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """The log-probability of what was measured in each region, as a function of the logarithm of its rate.
+
+    value, slope, bend (rate, region): the function, its first derivative and its negative second one.
+    """
+
+    log_rates: Floats
+    value: Floats
+    slope: Floats
+    bend: Floats
+
+    @classmethod
+    def of(cls, log_rates: Floats, value: Floats) -> Evidence:
+        """Tabulate the derivatives. A negative curvature (of an outlier) is taken for none."""
+        value = np.ascontiguousarray(value)
+        slope = np.gradient(value, log_rates, axis=0)
+        return cls(log_rates, value, slope, np.maximum(-np.gradient(slope, log_rates, axis=0), 0.0))
+
+    def at(self, logs: Floats) -> tuple[float, Floats, Floats]:
+        """Return the sum of values, and slopes and bends of all regions."""
+        inside = np.clip(logs, self.log_rates[0], self.log_rates[-1])
+        left = np.clip(np.searchsorted(self.log_rates, inside) - 1, 0, len(self.log_rates) - 2)
+        gap = self.log_rates[left + 1] - self.log_rates[left]
+        part = (inside - self.log_rates[left]) / gap
+        first = left * len(logs) + np.arange(len(logs))
+        value, slope, bend = (
+            (table.ravel()[first], table.ravel()[first + len(logs)]) for table in (self.value, self.slope, self.bend)
+        )
+        # A cubic through values and slopes. Above the table a steep fall keeps the field from leaving it; below, a
+        # place is as good as empty, and it does not matter how much.
+        smooth = part**2 * (3 - 2 * part)
+        cubic = (1 - smooth) * value[0] + smooth * value[1]
+        cubic += gap * part * (1 - part) * ((1 - part) * slope[0] - part * slope[1])
+        above = np.maximum(logs - inside, 0.0)
+        slopes = np.where(logs < inside, 0.0, (1 - part) * slope[0] + part * slope[1] - 2 * above)
+        bends = np.where(logs < inside, 0.0, (1 - part) * bend[0] + part * bend[1] + 2 * (above > 0))
+        return float(cubic.sum() - (above**2).sum()), slopes, bends
+
+
+@dataclass(frozen=True)
+class Level:
+    """What is known of the logarithm of the whole map's rate: a mean and a variance."""
+
+    log: float
+    variance: float
+
+
+@dataclass(frozen=True)
+class Fit:
+    """The likeliest coefficients, the inverse of their covariance (its Cholesky factor), and the log-evidence."""
+
+    coefficients: Floats
+    factor: Floats
+    evidence: float
+
+    def variances(self, rows: Floats) -> Floats:
+        """Return the variance of each linear combination of coefficients."""
+        return np.asarray((np.linalg.solve(self.factor, rows.T) ** 2).sum(axis=0), dtype=np.float64)
+
+    def draw(self, count: int, random: np.random.Generator) -> Floats:
+        """Return coefficients that may be true as well (draw, wave)."""
+        normal = random.standard_normal((len(self.coefficients), count))
+        return self.coefficients + np.linalg.solve(self.factor.T, normal).T
+
+
+def fit(waves: Waves, prior: Floats, evidence: Evidence, offsets: Floats, level: Level, start: Floats) -> Fit:
+    """Return the field that explains the evidence best, by Newton's method with halved steps.
+
+    offsets: logarithm of the cells in each region, which its rate is in proportion to.
+    """
+    here = _Place.of(waves, prior, evidence, offsets, level, start)
+    for _ in range(NEWTON_STEPS):
+        hessian = here.hessian()
+        step = np.linalg.solve(hessian, here.gradient())
+        if float(here.gradient() @ step) < CLOSE_ENOUGH:
+            break
+        for halving in range(HALVINGS):
+            there = _Place.of(waves, prior, evidence, offsets, level, here.at + step / 2**halving)
+            if there.value > here.value:
+                break
+        else:
+            break
+        here = there
+    factor = np.asarray(np.linalg.cholesky(hessian), dtype=np.float64)
+    volume = float(np.log(np.diag(factor)).sum() + np.log(prior).sum())
+    return Fit(here.at, factor, here.value - volume)
+
+
+@dataclass(frozen=True)
+class _Place:
+    """Coefficients, and the log-posterior there."""
+
+    waves: Waves
+    prior: Floats
+    at: Floats
+    value: float
+    slopes: Floats
+    bends: Floats
+    share: Floats
+    pull: float
+    stiffness: float
+
+    @classmethod
+    def of(cls, waves: Waves, prior: Floats, evidence: Evidence, offsets: Floats, level: Level, at: Floats) -> _Place:
+        logs = waves.regions @ at + offsets
+        value, slopes, bends = evidence.at(logs)
+        highest = logs.max()
+        rates = np.exp(logs - highest)
+        missing = level.log - highest - float(np.log(rates.sum()))
+        value -= 0.5 * missing**2 / level.variance + 0.5 * float(((at / prior) ** 2).sum())
+        return cls(
+            waves, prior, at, value, slopes, bends, rates / rates.sum(), missing / level.variance, 1 / level.variance
+        )
+
+    def gradient(self) -> Floats:
+        """Return the first derivatives."""
+        return self.waves.regions.T @ (self.slopes + self.share * self.pull) - self.at / self.prior**2
+
+    def hessian(self) -> Floats:
+        """Return the negative second derivatives, but for a part that is not always positive."""
+        regions = self.waves.regions
+        share = regions.T @ self.share
+        bent = (regions.T * self.bends) @ regions + self.stiffness * np.outer(share, share)
+        return np.asarray(bent + np.diag(self.prior**-2), dtype=np.float64)
+
+
+def _cosines(cells: int, count: int) -> Floats:
+    waves = np.cos(np.pi * np.outer(np.arange(cells) + 0.5, np.arange(count)) / cells)
+    return np.asarray(waves / np.sqrt((waves**2).mean(axis=0)), dtype=np.float64)
+
+
+def _means(waves: Floats, region: Ints) -> Floats:
+    summed = np.add.reduceat(waves, np.searchsorted(region, np.arange(region[-1] + 1)), axis=0)
+    return np.asarray(summed / np.bincount(region)[:, None], dtype=np.float64)

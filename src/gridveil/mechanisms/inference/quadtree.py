@@ -1,0 +1,93 @@
+"""The quadtree over space. It splits by position only, so it is public and costs nothing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from gridveil.geography.grid import Grid
+from gridveil.model.units import Floats, Ints
+
+
+@dataclass(frozen=True)
+class Level:
+    """The blocks of one depth: `2**depth` along each axis, or as many as there are cells.
+
+    A number per block is an array whose last two axes are blocks along x and along y. Levels are nested also when
+    a side of the grid is no power of two; blocks then differ by a cell.
+
+    >>> Level(nx=5, ny=3, depth=1).of_cell_x
+    array([0, 0, 0, 1, 1])
+    """
+
+    nx: int
+    ny: int
+    depth: int
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """How many blocks there are along x and along y."""
+        return min(2**self.depth, self.nx), min(2**self.depth, self.ny)
+
+    @property
+    def blocks(self) -> int:
+        """How many blocks there are."""
+        return self.shape[0] * self.shape[1]
+
+    @cached_property
+    def of_cell_x(self) -> Ints:
+        """Which block along x a cell lies in."""
+        return _nest(self.nx, self.shape[0])
+
+    @cached_property
+    def of_cell_y(self) -> Ints:
+        """Which block along y a cell lies in."""
+        return _nest(self.ny, self.shape[1])
+
+    @property
+    def labels(self) -> Ints:
+        """The block number of every cell, axes (x, y)."""
+        return self.of_cell_x[:, None] * self.shape[1] + self.of_cell_y
+
+    @property
+    def cells(self) -> Floats:
+        """How many cells each block has."""
+        return np.outer(np.bincount(self.of_cell_x), np.bincount(self.of_cell_y)).astype(np.float64)
+
+    def gather(self, fine: Floats) -> Floats:
+        """Sum the blocks of a deeper level, or cells, into the blocks of this one."""
+        along_x = np.add.reduceat(fine, _starts(fine.shape[-2], self.shape[0]), axis=-2)
+        return np.asarray(np.add.reduceat(along_x, _starts(fine.shape[-1], self.shape[1]), axis=-1), dtype=np.float64)
+
+    def scatter(self, coarse: Floats, fine: tuple[int, int]) -> Floats:
+        """Give every block of a deeper level of shape `fine`, or cell, the number of the block it lies in."""
+        return coarse[..., _nest(fine[0], self.shape[0])[:, None], _nest(fine[1], self.shape[1])]
+
+    def rake(self, fine: Floats, totals: Floats) -> Floats:
+        """Scale positive numbers of a deeper level so that they add up to `totals` in each of these blocks."""
+        return fine * self.scatter(totals / self.gather(fine), (fine.shape[-2], fine.shape[-1]))
+
+
+def levels(grid: Grid, deepest: int) -> list[Level]:
+    """Return the levels from the root down to depth `deepest`."""
+    return [Level(grid.nx, grid.ny, depth) for depth in range(deepest + 1)]
+
+
+def depth_of_quarters(grid: Grid) -> int:
+    """Return the greatest depth at which every block still splits into four: floor(log2(shorter side))."""
+    return min(grid.nx, grid.ny).bit_length() - 1
+
+
+def depth_of_pillars(grid: Grid) -> int:
+    """Return the depth at which every block is a single cell."""
+    return (max(grid.nx, grid.ny) - 1).bit_length()
+
+
+def _nest(fine: int, coarse: int) -> Ints:
+    return np.arange(fine, dtype=np.int64) * coarse // fine
+
+
+def _starts(fine: int, coarse: int) -> Ints:
+    return np.searchsorted(_nest(fine, coarse), np.arange(coarse)).astype(np.int64)

@@ -1,0 +1,1 @@
+"""Methods of the literature, one file each, and what they share."""

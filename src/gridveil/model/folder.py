@@ -1,0 +1,160 @@
+"""A new folder or file that is there whole, or not at all."""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from datetime import UTC, date, datetime, time
+from pathlib import Path
+
+from gridveil.model.errors import UsageError
+
+ASIDE = ".gridveil-"
+"""How names of what is not finished begin: a process that is killed leaves it."""
+
+NO_LINKS = {errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS}  # on this kind of disk
+
+
+@contextmanager
+def new_folder(path: Path, day: date | None = None) -> Iterator[Path]:
+    """Give a folder to write to; it gets its name when all is on disk, and on a failure nothing is left.
+
+    It is readable by its owner only, unless it is opened to others before it is done. With a `day`, that is the time of
+    the folder and of all that is in it.
+    """
+    _refuse_existing(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    aside = Path(tempfile.mkdtemp(prefix=ASIDE, dir=path.parent))
+    try:
+        yield aside
+        for file in (*aside.rglob("*"), aside):
+            if day is not None:
+                set_times(day, file)
+            _sync(file)
+        aside.rename(path)
+    except BaseException:
+        shutil.rmtree(aside, ignore_errors=True)
+        raise
+    _sync(path.parent)
+
+
+@contextmanager
+def new_file(path: Path) -> Iterator[Path]:
+    """Give a file to write to; it gets its name when all is on disk, and on a failure nothing is left.
+
+    It is readable by its owner only, unless it is opened to others before it is done.
+    """
+    _refuse_existing(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(prefix=ASIDE, dir=path.parent)
+    os.close(handle)
+    aside = Path(name)
+    try:
+        yield aside
+        _sync(aside)
+        _name(aside, path)
+    finally:
+        aside.unlink(missing_ok=True)
+    _sync(path.parent)
+
+
+def replace_file(path: Path, text: str) -> None:
+    """Write a file that everybody may read, in place of the one that is there: whoever reads finds either, whole."""
+    handle, name = tempfile.mkstemp(prefix=ASIDE, dir=path.parent)
+    aside = Path(name)
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(text)
+        aside.chmod(0o644)
+        _sync(aside)
+        aside.replace(path)
+    finally:
+        aside.unlink(missing_ok=True)
+    _sync(path.parent)
+
+
+def set_times(day: date, *paths: Path) -> None:
+    """Set the times of files and folders to midnight UTC of a public day: the end of a run depends on the data."""
+    midnight = datetime.combine(day, time.min, UTC).timestamp()
+    for path in paths:
+        os.utime(path, (midnight, midnight))
+
+
+def check_times(folder: Path) -> None:
+    """Refuse a folder on a disk that keeps no times: those of a release would tell when a run ended."""
+    with tempfile.NamedTemporaryFile(prefix=ASIDE, dir=folder) as file:
+        try:
+            os.utime(file.name, ns=(0, 0))
+            kept = Path(file.name).stat().st_mtime_ns == 0
+        except OSError:
+            kept = False
+    if not kept:
+        msg = f"{folder}: times of files cannot be set there, and would tell when a run ended; give another --out"
+        raise UsageError(msg)
+
+
+def _name(aside: Path, path: Path) -> None:
+    """Give a file its name. Renaming would replace one that turned up meanwhile; linking fails then."""
+    try:
+        path.hardlink_to(aside)
+    except FileExistsError as error:
+        raise _already(path) from error
+    except OSError as error:
+        if error.errno not in NO_LINKS:
+            raise
+        _claim(path)
+        aside.rename(path)
+
+
+def _claim(path: Path) -> None:
+    """Make an empty file that may be replaced: memory sticks know no links."""
+    try:
+        path.touch(exist_ok=False)
+    except FileExistsError as error:
+        raise _already(path) from error
+
+
+def _refuse_existing(path: Path) -> None:
+    if os.path.lexists(path):
+        raise _already(path)
+
+
+def _already(path: Path) -> UsageError:
+    return UsageError(f"{path}: already there, and never overwritten; give another --out")
+
+
+def _sync(path: Path) -> None:
+    """Wait until a file or folder is on disk."""
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def check_new(paths: Sequence[Path | None]) -> None:
+    """Refuse to overwrite anything, before anything is read."""
+    for path in paths:
+        if path is not None and os.path.lexists(path):
+            msg = f"{path}: already there, and never overwritten; give another name"
+            raise UsageError(msg)
+
+
+def write_new(path: Path, content: bytes) -> None:
+    """Write a file that is there whole or not at all."""
+    check_new([path])
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, aside = tempfile.mkstemp(prefix=".gridveil-", dir=path.parent)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        Path(aside).rename(path)
+    except BaseException:
+        Path(aside).unlink(missing_ok=True)
+        raise

@@ -1,0 +1,1 @@
+"""A publication from end to end, once or as the next of a series."""

@@ -1,0 +1,102 @@
+"""What a publication debits to a ledger, and what it says of that afterwards."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from fractions import Fraction
+
+from gridveil.model.errors import UsageError
+from gridveil.model.window import Window
+from gridveil.release.format.attack_rates import summary
+from gridveil.release.format.debit_facts import DebitFacts
+from gridveil.release.format.ledger_facts import LedgerFacts
+from gridveil.trusted.ledger.book import Debit, open_ledger
+from gridveil.trusted.ledger.entry import decimal
+from gridveil.trusted.ledger.population import Population, Read
+
+
+class Spending:
+    """One publication's way to its ledger: leave before anything is read, the debit, and the record of the release.
+
+    permit: what the kernel debits by.
+    """
+
+    def __init__(
+        self, where: str, population: str | None, epsilon: Fraction, reads: Mapping[str, Window], facts: DebitFacts
+    ) -> None:
+        """Refuse at once what the ledger has no room for. Nothing is written yet."""
+        self._ledger = open_ledger(where)
+        named = [Read.of(name, window) for name, window in reads.items()]
+        self.permit: Debit = self._ledger.permit(population, epsilon, named, facts.body())
+        self._population: Population = next(
+            known for known in self._ledger.populations() if known.name == self.permit.population
+        )
+
+    @contextmanager
+    def until_released(self) -> Iterator[None]:
+        """Add to whatever goes wrong here what became of the debit: there is no release, and it stays spent."""
+        try:
+            yield
+        except BaseException as error:
+            if note := self._what_stays():
+                error.add_note(note)
+            raise
+
+    def entry(self) -> tuple[LedgerFacts, str]:
+        """Return what the label says of the debit, and the entry's exact text."""
+        entry, standing, population = self.permit.entry, self.permit.standing, self._population
+        if entry is None or standing is None:
+            msg = "the mechanism measured nothing, so nothing was debited, and there is no release"
+            raise UsageError(msg)
+        told = {
+            "hash": entry.hash,
+            "population": population.name,
+            "unit": population.unit,
+            "window": population.window,
+            "timezone": population.timezone,
+            "cap": decimal(population.cap),
+            "spent": decimal(standing.spent),
+            "spent_in_window": decimal(standing.worst) if population.unit == "household-window" else None,
+        }
+        return LedgerFacts.model_validate(told), entry.text
+
+    def record(self, files: Mapping[str, str]) -> str | None:
+        """Write the digests of the finished release under its debit, and return a warning if that fails.
+
+        The release is debited, whole and in its place by then: a failure here takes nothing from it.
+        """
+        facts, _ = self.entry()
+        try:
+            self._ledger.record_release(facts.hash, files)
+        except Exception as error:  # noqa: BLE001  # whatever a store raises, the release stands
+            return (
+                f"WARNING: the release is valid and debited, but its files could not be recorded in the ledger "
+                f"({error}): `gridveil ledger show` shows the debit without a release"
+            )
+        return None
+
+    def _what_stays(self) -> str | None:
+        amount, whom = decimal(self.permit.epsilon), f"population '{self._population.name}'"
+        if self.permit.entry is not None:
+            return (
+                f"epsilon {amount} stays debited to {whom}, with no release (entry {self.permit.entry.hash[:12]}): an "
+                f"answer may have been seen. To see it: gridveil ledger show {self._ledger.where}"
+            )
+        return None
+
+
+def debited(facts: LedgerFacts, epsilon: Fraction) -> list[str]:
+    """Return what was debited, and what there is left, for whoever runs a command. All of it is public."""
+    spent, cap = Fraction(facts.spent), Fraction(facts.cap)
+    what = f"Debited epsilon {decimal(epsilon)} to population '{facts.population}' (entry {facts.hash[:12]})."
+    so_far = f"All releases of this population so far have epsilon {decimal(spent)} together. {summary(float(spent))}"
+    if facts.spent_in_window is None:
+        left = f"It has spent {decimal(spent)} of {decimal(cap)}, and has {decimal(cap - spent)} left."
+        return [what, left, so_far]
+    here = Fraction(facts.spent_in_window)
+    left = (
+        f"Each {facts.window} has its own cap of {decimal(cap)}. The {facts.window} read here with the least left has "
+        f"spent {decimal(here)}, and has {decimal(cap - here)} left."
+    )
+    return [what, left, so_far]

@@ -1,0 +1,192 @@
+"""What a run of a series checks before it reads anything: its folder, its ledger, the files that it needs.
+
+All of it is public: settings, names of files, and the ledger.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from contextlib import suppress
+from datetime import timedelta
+from hashlib import sha256
+from pathlib import Path
+
+from gridveil.model.errors import GridveilError, InputError, UsageError
+from gridveil.model.regular import read_regular
+from gridveil.model.window import Window
+from gridveil.publishing.schedule import AHEAD, Schedule
+from gridveil.publishing.spec import Spec
+from gridveil.release.format.files import ENTRY
+from gridveil.release.series.catalogue import CATALOGUE, Catalogue, Listed, is_series, read_catalogue
+from gridveil.release.series.series import read_part
+from gridveil.release.verify.verify_entry import LARGEST_ENTRY
+from gridveil.trusted.engines.base.partitions import find_files, has_fields, partitions
+from gridveil.trusted.ledger.book import Ledger, open_ledger
+from gridveil.trusted.ledger.place import is_address
+from gridveil.trusted.ledger.population import Population, Read
+
+WILD = re.compile(r"[%*?\[]")
+MOST_NAMED = 3
+
+RESTORE = (
+    "bring back the ledger that they were debited to, whole (docs/ledger.md, Is it sound?). If it is lost for good, "
+    "the series ends here, and a new one begins elsewhere (docs/regular-publication.md, If the ledger is lost)"
+)
+
+
+def check_apart(spec: Spec, folder: Path) -> None:
+    """Refuse a series, which is published, in one folder with the private tables, or among the readings' folders."""
+    series = Path(os.path.realpath(folder))
+    for table in (spec.readings, spec.households):
+        if table is None or "://" in table.path or table.path == table.table or spec.engine == "postgres":
+            continue
+        fixed = Path(os.path.realpath(_fixed(table.path)))
+        if fixed.is_relative_to(series):
+            where = f"{table.path}, which is private, would be in it"
+        elif has_fields(table.path) and series.is_relative_to(fixed):
+            where = f"it would be among the folders of {table.path}, which are private"
+        else:
+            continue
+        msg = f"{folder}: a series is published, and {where}; give the series a folder of its own (--out)"
+        raise UsageError(msg)
+
+
+def check_listed(folder: Path, catalogue: Catalogue) -> None:
+    """Refuse to go on with a series of which releases are gone: readers would find it broken."""
+    for listed in catalogue.releases:
+        if not (folder / listed.path).is_dir():
+            msg = (
+                f"{folder / listed.path}: {CATALOGUE} lists it, and it is missing. Nothing was published. Put it back "
+                "as it was published: recipients cannot open a series without it"
+            )
+            raise InputError(msg)
+
+
+def check_calendar(spec: Spec, schedule: Schedule) -> None:
+    """Refuse a ledger whose windows those of the series cross, in any window of a year: later would be too late."""
+    population = None if spec.ledger is None else _population(_ledger(spec), spec.population)
+    if population is None or population.window is None:
+        return
+    for turn in schedule.turns():
+        if turn.window.start > schedule.start + AHEAD:
+            return
+        if len(population.windows(Read.of("published", turn.window))) > 1:
+            msg = (
+                f"the ledger counts {population.window}s of {population.timezone}, the series {schedule.cadence}s of "
+                f"{schedule.timezone}, and the {schedule.cadence} {turn.name} is not inside one of the ledger's: make "
+                f"a population with --unit household-window --window {schedule.cadence} --timezone {schedule.timezone} "
+                "(gridveil ledger init), and name it (--population)"
+            )
+            raise UsageError(msg)
+
+
+def check_debits(spec: Spec, folder: Path, catalogue: Catalogue) -> tuple[str, ...]:
+    """Refuse a ledger that does not know the debits of this series: the sum that labels tell would begin anew.
+
+    Return what is to be said of releases that no ledger kept count of.
+    """
+    if spec.ledger is None:
+        return ()
+    ledger = open_ledger(spec.ledger)
+    population = _population(ledger, spec.population)
+    if population is None:
+        return ()
+    known = {entry.hash for entry in ledger.entries(population.name) if entry.kind == "debit"}
+    debits = {listed.path: _debit(folder, listed) for listed in catalogue.releases}
+    missing = [path for path, debit in debits.items() if debit is not None and debit not in known]
+    if missing:
+        others = f" and {len(missing) - MOST_NAMED} more" if len(missing) > MOST_NAMED else ""
+        msg = (
+            f"{ledger.where}: population '{population.name}' has no debit of {', '.join(missing[:MOST_NAMED])}{others}"
+            f", so that labels would tell a sum without them, though the series {folder} has them. Nothing was read, "
+            f"published or debited. Give the population of these releases (--population), or {RESTORE}"
+        )
+        raise InputError(msg)
+    uncounted = [path for path, debit in debits.items() if debit is None]
+    told = (
+        f"WARNING: {len(uncounted)} of the earlier releases of this series were published with --no-ledger "
+        f"({', '.join(uncounted[:1])} is the first). The ledger's sum, which the label tells, is without them."
+    )
+    return (told,) if uncounted else ()
+
+
+def missing_interval(spec: Spec, window: Window) -> str | None:
+    """Return where the last interval of a window is, if that is the day after it and there is no such file yet.
+
+    Timestamps that mark the end of an interval file the last one of a day, which ends at midnight, under the next day.
+    """
+    at = spec.readings
+    if at is None or at.timestamps != "end" or "://" in at.path or not has_fields(at.path):
+        return None
+    here = partitions(at.path, window, at.timezone).needed
+    after = partitions(at.path, Window(window.end, timedelta(seconds=1), 1), at.timezone).needed[0]
+    if after in here or find_files(after) or not all(find_files(day) for day in here):  # said when these are opened
+        return None
+    return (
+        f"the last interval of the window may be in {after}, which is not there yet: timestamps mark the end of "
+        'intervals here (timestamps = "end"), and the last one ends when that day begins'
+    )
+
+
+def check_last_interval(spec: Spec, window: Window) -> None:
+    """Refuse a window whose last interval has not arrived; which files there are is public."""
+    missing = missing_interval(spec, window)
+    if missing is not None:
+        msg = f"{missing}. Nothing was published; wait until it is"
+        raise InputError(msg)
+
+
+def _fixed(path: str) -> str:
+    """Return the part of a path that holds for all files of it.
+
+    >>> _fixed("lake/%Y/%m/*.parquet"), _fixed("readings.parquet"), _fixed("*.csv")
+    ('lake', 'readings.parquet', '.')
+    """
+    if not WILD.search(path) or Path(path).exists():
+        return path
+    parts = Path(path).parts
+    return str(Path(*parts[: next(i for i, part in enumerate(parts) if WILD.search(part))]))
+
+
+def _population(ledger: Ledger, name: str | None) -> Population | None:
+    """Return the population that would be debited; if it is not known, the debit says so."""
+    there = ledger.populations()
+    if name is None:
+        return there[0] if len(there) == 1 else None
+    return next((one for one in there if one.name == name), None)
+
+
+def _ledger(spec: Spec) -> Ledger:
+    """Open the ledger of a spec; who has debited to one before is not told to make another."""
+    where, debited = spec.ledger or "", _has_debits(spec.out)
+    if not is_address(where) and not os.path.lexists(where):
+        msg = (
+            f"{where}: there is no ledger, and releases of the series {spec.out} were debited to one; make no new one, "
+            f"but {RESTORE}"
+            if debited
+            else f"{where}: there is no ledger; make one: gridveil ledger init {where} --population NAME --cap "
+            f"EPSILON{spec.ledger_flags()} (docs/regular-publication.md, The ledger)"
+        )
+        raise InputError(msg)
+    try:
+        return open_ledger(where)
+    except GridveilError as error:
+        if debited:
+            error.add_note(f"Releases of the series {spec.out} were debited to a ledger: if it is gone, {RESTORE}")
+        raise
+
+
+def _has_debits(folder: Path | None) -> bool:
+    """Whether a series has releases that were debited."""
+    if folder is None or not is_series(folder):
+        return False
+    return any(os.path.lexists(folder / listed.path / ENTRY) for listed in read_catalogue(folder).releases)
+
+
+def _debit(folder: Path, listed: Listed) -> str | None:
+    """Return the hash of a release's debit, which is the digest of its entry's file; `None` if there was no ledger."""
+    with suppress(OSError, ValueError):  # it is not there, or no file: the label knows, too, but takes longer to read
+        return sha256(read_regular(folder / listed.path / ENTRY, LARGEST_ENTRY)).hexdigest()
+    entry = read_part(folder, listed).label.ledger_entry
+    return None if entry is None else entry.hash

@@ -1,0 +1,199 @@
+"""A publication from end to end: check what is public, ingest, measure, write the release."""
+
+from __future__ import annotations
+
+import errno
+import os
+from contextlib import closing, nullcontext
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime
+from pathlib import Path
+from typing import Any
+
+from gridveil.mechanisms.base import Progress, silent
+from gridveil.mechanisms.rehearsal import check_settings
+from gridveil.model.errors import BudgetError, UsageError
+from gridveil.model.folder import check_times
+from gridveil.model.window import Window
+from gridveil.publishing.bounded import release_with_private_bound
+from gridveil.publishing.debit import Spending
+from gridveil.publishing.operator_record import check_record, inputs, write_record
+from gridveil.publishing.plan import Plan
+from gridveil.publishing.spec import HOW_TO_CHOOSE, NO_CRS, Spec, make_spec
+from gridveil.publishing.statement import make_label
+from gridveil.release.format.label import Label
+from gridveil.release.format.room import check_room
+from gridveil.release.format.write import write_release
+from gridveil.trusted.budget import ACKNOWLEDGE_ABOVE, PureDP
+from gridveil.trusted.kernel.kernel import Kernel
+from gridveil.trusted.kernel.noise import ExactNoise, Noise
+from gridveil.trusted.source.report import Report
+from gridveil.trusted.source.source import IngestedSource
+
+LONGEST_NAME = 255
+"""Bytes that a name of a file or folder may have."""
+
+TAKEN = {errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR}
+"""Why a folder cannot be renamed to what another process has put there."""
+
+
+@dataclass(frozen=True)
+class Published:
+    """What a publication did: where the release is and what was spent. `report` is for the operator only."""
+
+    path: Path
+    label: Label = field(repr=False)
+    report: Report = field(repr=False)  # a notebook would show it to everybody
+    warnings: tuple[str, ...] = ()
+    """What failed when the release was there already, and takes nothing from it."""
+
+
+def publish(
+    spec: str | Path | None = None,
+    *,
+    progress: Progress = silent,
+    **settings: Any,  # noqa: ANN401  # see Spec
+) -> Published:
+    """Publish a release by a TOML file, by settings (those of `Spec`; tables may be given as paths), or by both.
+
+    Everything that is public is checked before a row is read, and nothing is at `out` unless all went well. State a
+    `ledger` (and a `population`, if it has several), which is debited before anything is measured, or `no_ledger=True`.
+    """
+    return run(make_spec(settings, spec), progress=progress)
+
+
+def run(
+    spec: Spec,
+    *,
+    progress: Progress = silent,
+    noise: Noise | None = None,
+    today: date | None = None,
+    record: Path | None = None,
+) -> Published:
+    """Publish what a spec says.
+
+    record: a new file for the operator alone, with exact digests and counts of what was read.
+    noise, today: for tests. Other noise marks the release as not private, and needs no ledger: none would debit it.
+    """
+    today = today or datetime.now(UTC).date()  # before anything is read: how long that takes depends on the data
+    spec.check_alone()
+    spec.need(*HOW_TO_CHOOSE)
+    plan, bound, budget, out = Plan.of(spec), spec.to_bound(), allowed_budget(spec), Path(spec.out or "")
+    plan.check_openable()
+    _refuse_future(plan.window)
+    check_out(out)
+    check_room(out, plan.grid, plan.window)
+    check_scratch(spec.scratch, out)
+    if record is not None:
+        check_record(record, out)
+    if noise is None or type(noise) is ExactNoise:  # as the kernel asks: whatever is private is counted
+        spec.check_ledger()
+    check_settings(plan.mechanism, plan.grid, plan.window, bound, float(budget.epsilon))
+    spending = _spending(plan, budget)
+    if plan.in_degrees_of_nothing():
+        raise UsageError(NO_CRS)
+    progress("read the tables", 0.0)
+    files = [] if record is None else inputs(*spec.tables(), plan.reading_window)
+    source, report = plan.ingest(progress)
+    with closing(source):
+        kernel = Kernel(
+            source,
+            plan.window,
+            budget=budget,
+            bound=bound,
+            noise=noise,
+            permit=spending.permit if spending else None,
+            progress=progress,
+        )
+        with spending.until_released() if spending else nullcontext():
+            label, digests = _release(plan, kernel, spending, out, today, progress)
+        entry, left = label.ledger_entry.hash if label.ledger_entry else None, _forget(source)
+    warnings = [
+        left,
+        spending.record(digests) if spending else None,
+        write_record(record, files=files, report=report, release=out, entry=entry) if record else None,
+    ]
+    return Published(out, label, report, tuple(filter(None, warnings)))
+
+
+def _spending(plan: Plan, budget: PureDP) -> Spending | None:
+    """Return the way to the ledger, if there is one: a debit that it has no room for is refused here."""
+    spec = plan.spec
+    if spec.ledger is None:
+        return None
+    return Spending(spec.ledger, spec.population, budget.epsilon, plan.reads(), plan.debit_facts())
+
+
+def _release(
+    plan: Plan, kernel: Kernel, spending: Spending | None, out: Path, today: date, progress: Progress
+) -> tuple[Label, dict[str, str]]:
+    """Measure, and write the release. Return its label, and the digests of its files."""
+    if plan.spec.private_bound:
+        estimate = release_with_private_bound(kernel, plan.mechanism, progress)
+    else:
+        estimate = plan.mechanism.release(kernel.face(), progress)
+    debit, entry = spending.entry() if spending else (None, None)
+    label = make_label(plan, kernel, estimate, today, debit)
+    try:
+        digests = write_release(
+            out, grid=plan.grid, window=plan.window, estimate=estimate, label=label, entry=entry, progress=progress
+        )
+    except OSError as error:
+        if error.errno in TAKEN and os.path.lexists(out):
+            msg = f"{out}: another release was written there meanwhile, and stays; this one is not kept"
+            raise UsageError(msg) from error
+        msg = f"{out}: the release could not be written ({error.strerror or error}), and nothing is there"
+        raise UsageError(msg) from error
+    return label, digests
+
+
+def _forget(source: IngestedSource) -> str | None:
+    """Take away what was kept to go on after an interruption, and return a warning if that fails."""
+    try:
+        source.forget()
+    except OSError as error:
+        return f"WARNING: the release is valid, but --scratch still holds private results ({error}); remove it yourself"
+    return None
+
+
+def check_scratch(scratch: Path | None, out: Path) -> None:
+    """Refuse, before anything is read, private results in a place that is published."""
+    if scratch is not None and Path(os.path.realpath(scratch)).is_relative_to(os.path.realpath(out)):
+        msg = f"{scratch}: that is inside the release, and scratch is as private as the readings; keep it elsewhere"
+        raise UsageError(msg)
+
+
+def _refuse_future(window: Window) -> None:
+    """Refuse what nobody can have read yet: a typing error, which would cost a whole budget."""
+    now = datetime.now(UTC)
+    if window.start > now:
+        msg = f"start {window.start.isoformat()} is in the future, by a clock that shows {now:%Y-%m-%d}; see --start"
+        raise UsageError(msg)
+
+
+def check_out(out: Path) -> None:
+    """Refuse, before anything is read or spent, a place where no release could be written."""
+    if os.path.lexists(out):
+        msg = f"{out}: already there, and never overwritten; give another --out"
+        raise UsageError(msg)
+    if len(os.fsencode(out.name)) > LONGEST_NAME:
+        msg = f"{out}: the name is too long; give another --out"
+        raise UsageError(msg)
+    above = next(folder for folder in out.absolute().parents if folder.exists())
+    if not above.is_dir() or not os.access(above, os.W_OK):
+        msg = f"{out}: no folder can be made there ({above} is a file, or not yours to write); give another --out"
+        raise UsageError(msg)
+    check_times(above)
+
+
+def allowed_budget(spec: Spec) -> PureDP:
+    """Return the budget; a very weak one must be acknowledged."""
+    spec.need("epsilon")
+    budget = PureDP(str(spec.epsilon))
+    if budget.epsilon > ACKNOWLEDGE_ABOVE and not spec.acknowledge:
+        msg = (
+            f"epsilon {spec.epsilon} protects next to nothing: whoever suspects that a household is in the data can be "
+            f"all but certain. Lower it, or state that you know with --acknowledge; the label says it plainly"
+        )
+        raise BudgetError(msg)
+    return budget

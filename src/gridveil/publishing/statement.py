@@ -1,0 +1,129 @@
+"""The privacy statement of a publication: public settings, what the kernel recorded, and the ledger's debit."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from datetime import date
+
+from gridveil.model.estimate import Estimate, Posterior
+from gridveil.model.units import WH_PER_KWH
+from gridveil.model.window import Window
+from gridveil.publishing.bounded import FACTOR
+from gridveil.publishing.plan import Plan, version
+from gridveil.publishing.spec import STEP_BY_DEFAULT, Spec
+from gridveil.release.format import wording
+from gridveil.release.format.label import (
+    BoundFacts,
+    GridFacts,
+    Label,
+    MeasurementFacts,
+    MechanismFacts,
+    Privacy,
+    WindowFacts,
+    WindowName,
+)
+from gridveil.release.format.ledger_facts import LedgerFacts, in_words
+from gridveil.trusted.kernel.bound import Bound
+from gridveil.trusted.kernel.kernel import Kernel, Record
+
+
+def make_label(plan: Plan, kernel: Kernel, estimate: Estimate, today: date, debit: LedgerFacts | None = None) -> Label:
+    """Return the privacy statement: public settings, what the kernel recorded, and the ledger's debit."""
+    spec, training = plan.spec, plan.training_window
+    correction = estimate.details.get(FACTOR)
+    about_the_truth = isinstance(estimate.errors, Posterior)
+    return Label(
+        title=spec.title,
+        publisher=spec.publisher,
+        published=today,
+        gridveil_version=version("gridveil"),
+        private=kernel.private,
+        privacy=Privacy(epsilon=float(kernel.budget.epsilon), epsilon_accounted=kernel.spent),
+        noise=_noise(kernel),
+        bounds=_bounds(plan, kernel.records),
+        private_bound_epsilon=_private_bound_epsilon(plan, kernel.records),
+        correction=correction,
+        mechanism=MechanismFacts(
+            name=spec.mechanism,
+            parameters=asdict(plan.mechanism),  # type: ignore[call-overload]  # mechanisms are dataclasses
+            details=estimate.details,
+        ),
+        measurements=[_measurement(plan, record) for record in kernel.records],
+        grid=GridFacts.of(plan.grid),
+        window=WindowFacts.of(plan.window),
+        training_window=WindowFacts.of(training) if training else None,
+        choices=spec.choices,
+        ledger=in_words(debit) if debit else wording.NO_LEDGER,
+        ledger_entry=debit,
+        not_covered=wording.not_covered(
+            corrected=correction is not None, about_the_truth=about_the_truth, unit=debit.unit if debit else None
+        ),
+    )
+
+
+def _used(records: tuple[Record, ...]) -> list[tuple[Window, Bound]]:
+    """Return the bounds that were measured under, in that order."""
+    return list(dict.fromkeys((record.window, record.bound) for record in records if record.bound is not None))
+
+
+def _stated(plan: Plan, window: Window, bound: Bound) -> bool:
+    """Whether a window's bound is the publisher's. Asked of what was measured: a mechanism may choose a lower one."""
+    given = plan.spec.to_bound()
+    here = given if window == plan.window else given.over(plan.window.steps, window.steps)
+    return not plan.spec.private_bound and bound == here
+
+
+def _histogram_epsilon(records: tuple[Record, ...]) -> float:
+    return sum(record.epsilon for record in records if record.kind == "household_totals")
+
+
+def _private_bound_epsilon(plan: Plan, records: tuple[Record, ...]) -> float | None:
+    """Return what bounds cost that were chosen from a histogram; `None` if there are none."""
+    chosen = not all(_stated(plan, *used) for used in _used(records))
+    return (_histogram_epsilon(records) or None) if chosen else None
+
+
+def _noise(kernel: Kernel) -> str:
+    if not kernel.private:
+        return wording.TEST_NOISE
+    return wording.exact_noise([(record.noise, record.answers) for record in kernel.records], version("opendp"))
+
+
+def _measurement(plan: Plan, record: Record) -> MeasurementFacts:
+    return MeasurementFacts(
+        kind=record.kind,
+        labels=record.answers,
+        epsilon=record.epsilon,
+        window=_which(plan, record.window),
+        noise=record.noise,
+        bound_kwh=None if record.bound is None else record.bound.window / WH_PER_KWH,
+    )
+
+
+def _bounds(plan: Plan, records: tuple[Record, ...]) -> list[BoundFacts]:
+    histogram = _histogram_epsilon(records)
+    return [
+        BoundFacts(
+            window=_which(plan, window),
+            step_kwh=bound.step / WH_PER_KWH,
+            window_kwh=bound.window / WH_PER_KWH,
+            steps=window.steps,
+            origin=_origin(plan.spec, histogram, stated=_stated(plan, window, bound)),
+        )
+        for window, bound in _used(records)
+    ]
+
+
+def _origin(spec: Spec, histogram: float, *, stated: bool) -> str:
+    """Return where bounds came from: stated, by default or chosen privately, the window's and the step's."""
+    step = spec.bound_origin if spec.bound_step is not None else STEP_BY_DEFAULT
+    if not stated:
+        chosen = wording.chosen_privately(histogram) if histogram else wording.CHOSEN_OTHERWISE
+        return f"the window's {chosen}; the step's: {step}"
+    return spec.bound_origin if spec.bound_step is not None else f"{spec.bound_origin}; the step's: {step}"
+
+
+def _which(plan: Plan, window: Window) -> WindowName:
+    if window == plan.window:
+        return "published"
+    return "training" if window == plan.training_window else "other"

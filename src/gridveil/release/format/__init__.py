@@ -1,0 +1,1 @@
+"""The files of a release: values, label, README and digests, written and read."""

@@ -1,0 +1,112 @@
+"""What a label must not hold, whoever wrote it: it is shown in terminals, pages, files and HTTP headers."""
+
+from __future__ import annotations
+
+import math
+from datetime import date
+from functools import lru_cache
+
+from gridveil.model.errors import UsageError
+from gridveil.model.window import Window
+from gridveil.release.format.attack_rates import agree, attack_rates
+from gridveil.release.format.facts import UNSEEN
+from gridveil.release.format.label import Label
+from gridveil.trusted.budget import FALSE_POSITIVES
+
+LARGEST_INTEGER = 2**63
+LONGEST_TEXT = 2**16
+EARLIEST, LATEST = 1000, 9000  # years; near the ends of the calendar clocks overflow
+ROUNDING = 1e-9
+FLAT = 2
+MOST_CELLS, LONGEST_AXIS = 2**34, 2**22  # of a cube
+KNOWN_SYSTEMS = {"local", "EPSG:4326"}  # need no look at PROJ's tables, which takes a tenth of a second
+
+
+def check_content(value: object, where: str = "") -> None:
+    """Refuse what cannot be written as JSON, and texts with characters that are not seen.
+
+    >>> check_content({"title": ["a town", 3, None]})
+    >>> check_content({"title": f"a{chr(13)}town"})
+    Traceback (most recent call last):
+        ...
+    ValueError: title: it has control characters
+    """
+    if isinstance(value, dict):
+        for key, item in value.items():
+            check_content(str(key), where)
+            check_content(item, f"{where}.{key}".strip("."))
+    elif isinstance(value, list):
+        for item in value:
+            check_content(item, where)
+    elif fault := _fault(value):
+        msg = f"{where}: {fault}"
+        raise ValueError(msg)
+
+
+def _fault(value: object) -> str | None:
+    if isinstance(value, str):
+        if len(value) > LONGEST_TEXT:
+            return "it is longer than any text of a label"
+        return "it has control characters" if UNSEEN.search(value) else None
+    if isinstance(value, bool | date) or value is None:
+        return None
+    if isinstance(value, int):
+        return None if abs(value) < LARGEST_INTEGER else "it is larger than any number of a label"
+    if isinstance(value, float):
+        return None if math.isfinite(value) else "it is not a finite number"
+    return f"it is {type(value).__name__}, neither text nor number"
+
+
+def check_label(label: Label) -> None:
+    """Refuse a label whose figures do not follow from each other, or whose place or time make no sense."""
+    privacy = label.privacy
+    if privacy.epsilon_accounted > privacy.epsilon * (1 + ROUNDING):
+        msg = f"epsilon_accounted {privacy.epsilon_accounted} is more than epsilon {privacy.epsilon}"
+        raise ValueError(msg)
+    right = attack_rates(privacy.epsilon)
+    if privacy.attacker_false_positive_rate != FALSE_POSITIVES or not agree(privacy.attack_rates, right):
+        msg = f"attack_rates: they do not follow from epsilon {privacy.epsilon} and {FALSE_POSITIVES} false positives"
+        raise ValueError(msg)
+    if label.ledger_entry is not None and (fault := label.ledger_entry.fault(privacy.epsilon)):
+        msg = f"ledger_entry: {fault}"
+        raise ValueError(msg)
+    for window in filter(None, (label.window, label.training_window)):
+        check_window(window.window())
+    label.grid.grid()
+    check_system(label.grid.crs)
+
+
+def check_window(window: Window) -> None:
+    """Refuse a window near the ends of the calendar."""
+    if not (window.start.year >= EARLIEST and window.end.year <= LATEST):
+        msg = (
+            f"a window from {window.start.isoformat()} to {window.end.isoformat()}: not in the years {EARLIEST} "
+            f"to {LATEST}"
+        )
+        raise ValueError(msg)
+
+
+def check_size(shape: tuple[int, ...]) -> None:
+    """Refuse a cube of absurd size."""
+    if math.prod(shape) > MOST_CELLS or max(shape) > LONGEST_AXIS:
+        msg = f"a cube of {shape} (time, y, x) is larger than any release"
+        raise ValueError(msg)
+
+
+@lru_cache(maxsize=64)
+def check_system(crs: str) -> None:
+    """Refuse a coordinate system that PROJ does not know, or that is not one of maps.
+
+    >>> check_system("EPSG:4978")
+    Traceback (most recent call last):
+        ...
+    gridveil.model.errors.UsageError: coordinate system EPSG:4978 (Geocentric CRS): not one of a flat map
+    """
+    if crs in KNOWN_SYSTEMS:
+        return
+    from gridveil.release.format.cf import known_system
+
+    system = known_system(crs)
+    if not (system.is_projected or system.is_geographic) or len(system.axis_info) != FLAT:
+        msg = f"coordinate system {crs} ({system.type_name}): not one of a flat map"
+        raise UsageError(msg)

@@ -1,0 +1,296 @@
+"""The label: a release's machine-readable privacy statement, and the same in plain words."""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime, timedelta
+from itertools import groupby
+from typing import Any, Literal, NamedTuple
+
+from pydantic import Field, NonNegativeFloat, PositiveFloat, PositiveInt
+
+from gridveil.geography.grid import Grid
+from gridveil.model.window import Window
+from gridveil.release.format import attack_rates as attacks
+from gridveil.release.format import ledger_facts, wording
+from gridveil.release.format.attack_rates import AttackRate, AttackStatement
+from gridveil.release.format.facts import Facts, FactsModel, Text
+from gridveil.release.format.ledger_facts import LedgerFacts
+from gridveil.trusted.budget import FALSE_POSITIVES
+
+WindowName = Literal["published", "training", "other"]
+
+
+class GridFacts(FactsModel):
+    """A `Grid` in the label."""
+
+    x0: float
+    y0: float
+    x1: float
+    y1: float
+    nx: PositiveInt
+    ny: PositiveInt
+    crs: Text
+
+    @classmethod
+    def of(cls, grid: Grid) -> GridFacts:
+        """Return the facts of a grid."""
+        return cls(x0=grid.x0, y0=grid.y0, x1=grid.x1, y1=grid.y1, nx=grid.nx, ny=grid.ny, crs=grid.crs)
+
+    def grid(self) -> Grid:
+        """Return the grid they describe."""
+        return Grid(self.x0, self.y0, self.x1, self.y1, nx=self.nx, ny=self.ny, crs=self.crs)
+
+
+class WindowFacts(FactsModel):
+    """A `Window` in the label."""
+
+    start: datetime
+    step_seconds: PositiveInt
+    steps: PositiveInt
+
+    @classmethod
+    def of(cls, window: Window) -> WindowFacts:
+        """Return the facts of a window."""
+        seconds = window.step // timedelta(seconds=1)
+        return cls(start=window.start.astimezone(UTC), step_seconds=seconds, steps=window.steps)
+
+    def window(self) -> Window:
+        """Return the window they describe."""
+        return Window(self.start, timedelta(seconds=self.step_seconds), self.steps)
+
+
+class Privacy(FactsModel):
+    """What is promised, to whom. `epsilon` is the budget, `epsilon_accounted` what the worst-off pillar lost.
+
+    `attack_rates` are the attacker's questions: the two worlds they compare, the loss between them, and the best
+    true-positive rate at `attacker_false_positive_rate`.
+    """
+
+    definition: Text = wording.DEFINITION
+    epsilon: PositiveFloat
+    epsilon_accounted: NonNegativeFloat
+    unit: Text = wording.UNIT
+    neighbours: Text = wording.NEIGHBOURS
+    attacker_false_positive_rate: float = FALSE_POSITIVES
+    attack_rates: list[AttackRate] = Field(default_factory=lambda known: attacks.attack_rates(known["epsilon"]))
+
+
+class BoundFacts(FactsModel):
+    """The most one household could contribute to a window, and where the numbers came from."""
+
+    window: WindowName = "published"
+    step_kwh: PositiveFloat
+    window_kwh: PositiveFloat
+    steps: PositiveInt
+    origin: Text = "not stated"
+
+
+class MechanismFacts(FactsModel):
+    """How the values were made. `details` are those of the mechanism's `Estimate`."""
+
+    name: Text
+    parameters: Facts = Field(default_factory=dict)
+    details: Facts = Field(default_factory=dict)
+
+
+class MeasurementFacts(FactsModel):
+    """One question the kernel answered: its kind, how many numbers it gave and what it cost.
+
+    `bound_kwh` is the window bound that households were bounded to; there is none where they are counted.
+    """
+
+    kind: Text
+    labels: PositiveInt
+    epsilon: NonNegativeFloat
+    window: WindowName = "published"
+    noise: Text = "laplace"
+    bound_kwh: PositiveFloat | None = None
+
+
+class Label(FactsModel):
+    """A release's privacy statement. Everything in it is public or was paid for.
+
+    `private` is false for values made with test noise; such a release says NOT PRIVATE wherever it is shown.
+    """
+
+    schema_version: Literal[4] = 4
+    title: Text
+    publisher: Text
+    published: date
+    gridveil_version: Text
+    private: bool
+    privacy: Privacy
+    noise: Text
+    bounds: list[BoundFacts]
+    private_bound_epsilon: NonNegativeFloat | None = Field(None, description="what private bounds cost, if any are")
+    correction: PositiveFloat | None = Field(None, description="what values were multiplied by for what bounds cut")
+    mechanism: MechanismFacts
+    measurements: list[MeasurementFacts]
+    grid: GridFacts
+    window: WindowFacts
+    training_window: WindowFacts | None = None
+    choices: Text = "not stated"
+    ledger: Text = wording.NO_LEDGER
+    ledger_entry: LedgerFacts | None = Field(None, description="the debit of this release, if a ledger has it")
+    not_covered: list[Text] = Field(default_factory=lambda: list(wording.NOT_COVERED))
+
+    @property
+    def heading(self) -> str:
+        """The title, with a warning in front when the release is not private."""
+        return self.title if self.private else f"{wording.NOT_PRIVATE}: {self.title}"
+
+    @property
+    def note(self) -> str | None:
+        """What must be said of what is shown at all, if anything must: see `SeriesLabel`."""
+        return None
+
+    def bounds_in_words(self) -> list[str]:
+        """Return the bounds as sentences, where they come from, and how values were corrected for them."""
+        origins = list(dict.fromkeys(bound.origin for bound in self.bounds))
+        windows = dict.fromkeys((bound.window, bound.steps, bound.step_kwh) for bound in self.bounds)
+        return [
+            *(_bounds_of(self, *window) for window in windows),
+            *(f"Origin of {_which(self, origin, len(origins))}: {origin}." for origin in origins),
+            *([] if self.correction is None else [wording.correction(self.correction)]),
+        ]
+
+    @property
+    def releases(self) -> int:
+        """How many releases it is the label of: see `SeriesLabel`."""
+        return 1
+
+    def of_noise(self) -> list[str]:
+        """Return the warnings that the kind of noise needs."""
+        stairs = sum(m.epsilon for m in self.measurements if m.noise == "staircase" and m.window == "published")
+        return wording.staircase(stairs)
+
+    def of_others(self) -> list[str]:
+        """Return what releases cost that are not shown here, but belong to the same series: see `SeriesLabel`."""
+        return []
+
+    def of_parts(self) -> list[Section]:
+        """Return the releases that a series is made of: see `SeriesLabel`."""
+        return []
+
+    def ledger_statements(self) -> list[AttackStatement]:
+        """Return what an attacker can learn from all releases of the ledger's population, and about one window."""
+        entry = self.ledger_entry
+        return [] if entry is None else ledger_facts.attack_statements(entry, self.privacy.epsilon)
+
+
+class Section(NamedTuple):
+    """A heading and the lines under it."""
+
+    heading: str
+    lines: list[str]
+
+
+def describe(label: Label) -> list[Section]:
+    """Return the label in plain words, section by section."""
+    grid, window, training = label.grid, label.window, label.training_window
+    return [
+        Section(
+            label.heading,
+            [f"Published by {label.publisher} on {label.published}, gridveil {label.gridveil_version}."],
+        ),
+        Section("Privacy", [*_privacy(label), f"Noise: {label.noise}.", f"Ledger: {label.ledger}"]),
+        *label.of_parts(),
+        Section("Bounds", label.bounds_in_words()),
+        Section(
+            "Where and when",
+            [
+                f"{grid.nx} x {grid.ny} cells over {grid.x0:g},{grid.y0:g} to {grid.x1:g},{grid.y1:g} ({grid.crs}).",
+                f"{window.steps} steps of {window.step_seconds} s from {_utc(window.start)}.",
+                *([f"Trained on {training.steps} steps from {_utc(training.start)}."] if training else []),
+            ],
+        ),
+        Section(
+            "Mechanism",
+            [
+                f"{label.mechanism.name} {_pairs(label.mechanism.parameters)}".strip(),
+                *([f"Details: {_pairs(label.mechanism.details)}"] if label.mechanism.details else []),
+                *(_measured(list(run)) for _, run in groupby(label.measurements, key=_alike)),
+                *([wording.SEED] if "seed" in label.mechanism.parameters else []),
+                f"How these were chosen: {label.choices}",
+            ],
+        ),
+        Section("Not covered", list(label.not_covered)),
+    ]
+
+
+def _privacy(label: Label) -> list[str]:
+    privacy = label.privacy
+    if not label.private:
+        return [
+            wording.NOT_PRIVATE_WHY,
+            f"It imitates {privacy.definition} with epsilon {wording.exact(privacy.epsilon)}.",
+        ]
+    return [
+        wording.promise(privacy.epsilon, label.releases),
+        f"Definition: {privacy.definition}, epsilon {wording.exact(privacy.epsilon)}.",
+        f"Accounted for: {privacy.epsilon_accounted:g}, by the cell whose households lost most.",
+        f"Protected: {privacy.unit}. Neighbours: {privacy.neighbours}.",
+        *attacks_in_words(label),
+        *warnings(label),
+    ]
+
+
+def attack_statements(label: Label) -> list[AttackStatement]:
+    """Return what an attacker can learn about a household: from what is shown, and from all that a ledger knows."""
+    return [AttackStatement(label.privacy.attack_rates, wording.these(label.releases)), *label.ledger_statements()]
+
+
+def attacks_in_words(label: Label) -> list[str]:
+    """Return the same as sentences."""
+    return attacks.in_words(attack_statements(label))
+
+
+def warnings(label: Label) -> list[str]:
+    """Return what must be said plainly: epsilon is high, noise is small beside a household, this is not all."""
+    return [*wording.high_epsilon(label.privacy.epsilon), *label.of_noise(), *label.of_others()]
+
+
+def _alike(measured: MeasurementFacts) -> tuple[str, str, str, float | None]:
+    return measured.kind, measured.window, measured.noise, measured.bound_kwh
+
+
+def _measured(run: list[MeasurementFacts]) -> str:
+    """Return questions of one kind in a row as a sentence. Their epsilons are those of each by itself."""
+    least, most = (f"{pick(m.epsilon for m in run):g}" for pick in (min, max))
+    bound = [] if run[0].bound_kwh is None else [f"bound {run[0].bound_kwh:g} kWh"]
+    noise = [] if run[0].noise == "laplace" else [f"{run[0].noise} noise"]
+    numbers, where = sum(m.labels for m in run), f"({', '.join([f'{run[0].window} window', *bound, *noise])})"
+    if len(run) == 1:
+        return f"Measured: {run[0].kind}, {numbers} numbers, epsilon {most} {where}."
+    each = most if least == most else f"{least} to {most}"
+    return f"Measured: {run[0].kind}, {numbers} numbers in {len(run)} questions, epsilon {each} each {where}."
+
+
+def bounds_in_words(label: Label) -> list[str]:
+    """Return the bounds as sentences, where they come from, and how values were corrected for them."""
+    return label.bounds_in_words()
+
+
+def _bounds_of(label: Label, window: str, steps: int, step_kwh: float) -> str:
+    """Return the bounds on one window as a sentence: questions may have one each."""
+    here = (window, steps, step_kwh)
+    amounts = [f"{bound.window_kwh:g}" for bound in label.bounds if (bound.window, bound.steps, bound.step_kwh) == here]
+    most = amounts[0] if len(amounts) == 1 else f"{', '.join(amounts[:-1])} or {amounts[-1]}"
+    where = f"in the {window} window of {steps} steps"
+    which = "" if len(amounts) == 1 else ", depending on the question (see what was measured)"
+    return f"A household counts for at most {step_kwh:g} kWh a step and {most} kWh {where}{which}."
+
+
+def _which(label: Label, origin: str, origins: int) -> str:
+    """Return which bounds have this origin: all of them, or those with these amounts in a window."""
+    if origins == 1:
+        return "the bounds"
+    return " and ".join(f"{bound.window_kwh:g} kWh" for bound in label.bounds if bound.origin == origin)
+
+
+def _utc(instant: datetime) -> str:
+    return f"{instant.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC".replace(":00 UTC", " UTC")
+
+
+def _pairs(facts: dict[str, Any]) -> str:
+    return ", ".join(f"{key}={value}" for key, value in facts.items())

@@ -1,0 +1,250 @@
+"""Writing `consumption.nc`: values, standard errors, prefix sums and the error model."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import h5netcdf
+import h5py
+import numpy as np
+from numpy.typing import NDArray
+
+from gridveil.geography.grid import Grid
+from gridveil.model.errors import UsageError
+from gridveil.model.estimate import Estimate, LinearNoise, NoisyParts, Posterior, Replicates
+from gridveil.model.prefix import HELD_BYTES, prefix_sums
+from gridveil.model.progress import Progress, silent
+from gridveil.model.units import WH_PER_KWH, Floats
+from gridveil.model.window import Window
+from gridveil.release.format import cf, wording
+from gridveil.release.format.files import FORMAT, GROUP, Stored
+from gridveil.release.format.hdf5_file import Hdf5File
+from gridveil.release.format.label import Label
+from gridveil.release.format.packed import COMPRESSED, packed, write_packed
+from gridveil.uncertainty.error_model import ErrorModel, Parts, Shape, Spread
+from gridveil.uncertainty.linear_noise import Factors
+from gridveil.uncertainty.posterior import Draws
+
+Model = Parts | Spread | Factors | Draws
+Errors = NoisyParts | Replicates | LinearNoise | Posterior
+UNITS = "kW h"  # as UDUNITS, and so CF, spells kWh
+AXES = ("time", "y", "x")
+EDGES = ("time_edge", "y_edge", "x_edge")
+CHUNK = (8, 64, 64)  # a map of 256 x 256 cells reads sixteen of these for a step, 128 KB each
+PREFIX_CHUNK = (8, 32, 32)  # a query reads eight of these, 64 KB each
+MODEL_CHUNKS = {1: (2**14,), 2: (64, 256), 3: (24, 64, 64)}
+PLAIN_DRAWS = 2**22  # numbers; from here on unpacking would be most of the time that opening takes
+SLAB_CELLS = 2**22  # in memory at a time: about 32 MB, and a few times that while they are added up
+MOST_THREADS = 4
+STAGE = "write the release"
+
+
+def write_netcdf(
+    path: Path, *, grid: Grid, window: Window, estimate: Estimate, label: Label, progress: Progress = silent
+) -> bool:
+    """Write an estimate as CF NetCDF-4, and return whether any value is negative.
+
+    The same arguments give the same bytes.
+    """
+    if estimate.cube.shape != (grid.nx, grid.ny, window.steps):
+        cube = (grid.nx, grid.ny, window.steps)
+        msg = f"an estimate of shape {estimate.cube.shape} does not fit a cube of {cube} (x, y, t)"
+        raise UsageError(msg)
+    return write_slabs(
+        path,
+        grid=grid,
+        window=window,
+        values=estimate.cube.steps,
+        errors=estimate.errors,
+        label=label,
+        progress=progress,
+    )
+
+
+def write_slabs(
+    path: Path,
+    *,
+    grid: Grid,
+    window: Window,
+    values: Callable[[slice], Floats],
+    errors: Errors,
+    label: Label,
+    progress: Progress = silent,
+) -> bool:
+    """Write a cube that need not fit into memory: `values` gives some steps of it, Wh, axes (x, y, t).
+
+    Returns whether any value is negative.
+    """
+    shape = (window.steps, grid.ny, grid.nx)
+    model = _model(errors, shape, window.step / timedelta(hours=1))
+
+    def next_values(steps: slice) -> Floats:
+        on_disk.check()
+        progress(STAGE, steps.start / window.steps)
+        return values(steps)
+
+    with Hdf5File(path) as on_disk:
+        with h5netcdf.File(on_disk, "w") as file:
+            file.attrs.update(
+                {
+                    "Conventions": cf.CONVENTIONS,
+                    "title": label.heading,
+                    "institution": label.publisher,
+                    "gridveil_format": np.int32(FORMAT if isinstance(model, Draws) else 1),
+                    "epsilon": np.float64(label.privacy.epsilon),
+                    "comment": wording.QUADRATURE,
+                }
+            )
+            file.dimensions = {**dict(zip(AXES, shape, strict=True)), "bounds": 2}
+            cf.write_axes(file, grid, window)
+            if grid.crs != "local":
+                cf.write_crs(file, grid)
+            group = file.create_group(GROUP)
+            _create_prefix(group, shape)
+            _create_cube(file, shape, grid, truth=isinstance(model, Draws))
+            _write_model(group, model)
+        on_disk.check()
+        with h5py.File(on_disk, "r+") as file:  # h5netcdf has no way to write a chunk that is packed already
+            negative = _write_cube(file, next_values, model)
+        on_disk.check()
+    progress(STAGE, 1.0)
+    return negative
+
+
+def _model(errors: Errors, shape: Shape, hours: float) -> Model:
+    """Return an error model as a release holds it."""
+    if isinstance(errors, Posterior):
+        return Draws.of(errors, shape, hours)
+    if isinstance(errors, NoisyParts):
+        return Parts.of(errors, shape)
+    return Spread.of(errors, shape) if isinstance(errors, Replicates) else Factors.of(errors, shape)
+
+
+def _create_prefix(group: Stored, shape: Shape) -> None:
+    """Create the prefix sums: what is too large to be held in memory is stored plainly, so that any part can be read.
+
+    A period is then the difference of two planes, each in one place, whatever the area. Compressed, it would be smaller
+    by a quarter, and take ten times longer to read.
+    """
+    sizes = tuple(size + 1 for size in shape)
+    group.dimensions = dict(zip(EDGES, sizes, strict=True))
+    if np.prod(sizes) * np.dtype(np.float64).itemsize > HELD_BYTES:
+        group.create_variable("prefix_sums", EDGES, np.float64)
+    else:
+        group.create_variable("prefix_sums", EDGES, np.float64, chunks=_chunks(PREFIX_CHUNK, sizes), **COMPRESSED)
+
+
+def _create_cube(file: Stored, shape: Shape, grid: Grid, *, truth: bool) -> None:
+    """Create the variables that maps and tables are made of."""
+    values, errors = (
+        file.create_variable(name, AXES, np.float32, chunks=_chunks(CHUNK, shape), **COMPRESSED)
+        for name in ("consumption", "consumption_se")
+    )
+    values.attrs.update(
+        {
+            "long_name": "electricity consumption of households",
+            "cell_methods": "time: sum area: sum",
+            "ancillary_variables": "consumption_se",
+            "comment": wording.NEGATIVE,
+        }
+    )
+    errors.attrs["long_name"] = (
+        "standard error of consumption" if truth else "standard error of consumption due to the noise"
+    )
+    for variable in (values, errors):
+        variable.attrs["units"] = UNITS
+        if grid.crs != "local":
+            variable.attrs["grid_mapping"] = "crs"
+
+
+def _write_cube(file: Stored, watt_hours: Callable[[slice], Floats], model: ErrorModel) -> bool:
+    """Write values, standard errors and prefix sums, some steps at a time. What is summed is what is published.
+
+    Returns whether any value is negative.
+    """
+    values, errors, prefix = file["consumption"], file["consumption_se"], file[f"{GROUP}/prefix_sums"]
+    steps, ny, nx = values.shape
+    before = np.zeros((1, ny + 1, nx + 1))
+    prefix[:1] = before
+    rows, negative = CHUNK[0] * max(1, SLAB_CELLS // (CHUNK[0] * nx * ny)), False
+    with ThreadPoolExecutor(min(MOST_THREADS, os.cpu_count() or 1)) as threads:
+        for first in range(0, steps, rows):
+            some = slice(first, min(first + rows, steps))
+            published = (watt_hours(some).transpose(2, 1, 0) / WH_PER_KWH).astype(np.float32)
+            if not np.isfinite(published).all():
+                msg = "an estimate has values that are not finite; this is a fault of its mechanism"
+                raise UsageError(msg)
+            negative = negative or bool((published < 0).any())
+            of_values = packed(values, first, published, threads)
+            of_errors = packed(errors, first, model.cell_errors(some, (steps, ny, nx)), threads)
+            sums = prefix_sums(published.astype(float), axes=(0, 1, 2))[1:]
+            sums += before
+            prefix[some.start + 1 : some.stop + 1] = sums
+            before = sums[-1:].copy()
+            write_packed(values, of_values)
+            write_packed(errors, of_errors)
+    return negative
+
+
+def _write_model(group: Stored, model: Model) -> None:
+    """Write the error model; an axis along which an array does not vary has a dimension of size 1."""
+    if isinstance(model, Draws):
+        _write_draws(group, model)
+        return
+    if isinstance(model, Spread):
+        group.attrs["error_model"] = "replicates"
+        group.dimensions["replicate"] = len(model.time)
+        _store(group, "replicate_space", ("replicate", "y", "x"), model.space, UNITS)
+        _store(group, "replicate_time", ("replicate", "time"), model.time, "1")
+        return
+    group.attrs["error_model"] = "linear noise" if isinstance(model, Factors) else "noisy parts"
+    group.dimensions["once"] = 1
+    if isinstance(model, Factors):
+        _store(group, "noise_scale", ("once",), np.array([model.scale]), UNITS)
+        for axis, factor in model.by_axis.items():
+            if factor is not None:
+                group.dimensions[f"noise_of_{axis}"] = factor.shape[1]
+                _store(group, f"noise_{axis}", (axis, f"noise_of_{axis}"), factor, "1")
+                group[f"noise_{axis}"].attrs["long_name"] = (
+                    f"{axis} factor of the noise; one that is absent is an identity"
+                )
+        return
+    if model.labels is not None:
+        group.dimensions["part"] = len(model.scales)
+        _store(group, "part_labels", _axes(model.labels), model.labels, "1")
+    _store(group, "part_scales", ("part",) if model.scales.ndim == 1 else _axes(model.scales), model.scales, UNITS)
+    _store(group, "part_shares", _axes(model.shares), model.shares, "1")
+
+
+def _write_draws(group: Stored, model: Draws) -> None:
+    """Write draws of what may be true, and the public numbers of households' behaviour."""
+    group.attrs["error_model"] = "posterior"
+    terms = {"strength": "1", "hours": "h", "period": "h"}
+    stored = (model.behaviour.strengths, model.behaviour.hours, model.behaviour.periods)
+    group.dimensions.update({"draw": len(model.size), "region": model.time.shape[1], "term": len(stored[0])})
+    _store(group, "draw_space", ("draw", "y", "x"), model.space, UNITS)
+    _store(group, "draw_region", ("y", "x"), model.region.astype(np.int32), "1")
+    _store(group, "draw_time", ("draw", "region", "time"), model.time, "1")
+    _store(group, "draw_size", ("draw",), model.size, UNITS)
+    for (name, units), numbers in zip(terms.items(), stored, strict=True):
+        _store(group, f"behaviour_{name}", ("term",), np.array(numbers), units)
+
+
+def _axes(array: NDArray[Any]) -> tuple[str, ...]:
+    return tuple(axis if size > 1 else "once" for axis, size in zip(AXES, array.shape, strict=True))
+
+
+def _store(group: Stored, name: str, axes: tuple[str, ...], array: NDArray[Any], units: str) -> None:
+    packed = {"chunks": _chunks(MODEL_CHUNKS[array.ndim], array.shape), **COMPRESSED}
+    large_draws = name.startswith("draw_") and array.size > PLAIN_DRAWS
+    variable = group.create_variable(name, axes, data=array, **({} if large_draws else packed))
+    variable.attrs["units"] = units
+
+
+def _chunks(largest: tuple[int, ...], shape: tuple[int, ...]) -> tuple[int, ...]:
+    return tuple(map(min, largest, shape))

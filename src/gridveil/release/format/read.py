@@ -1,0 +1,268 @@
+"""Reading `consumption.nc` with h5py alone, trusting nothing in it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+
+import h5py
+import numpy as np
+
+from gridveil.geography.grid import edges
+from gridveil.model.errors import InputError, UsageError
+from gridveil.model.estimate import Behaviour
+from gridveil.model.prefix import StoredPrefix
+from gridveil.model.regular import check_regular
+from gridveil.release.format import cf
+from gridveil.release.format.distrust import check_size
+from gridveil.release.format.files import FORMAT, GROUP, Stored
+from gridveil.release.format.label import Label
+from gridveil.uncertainty.error_model import FEWEST_REPLICATES, ErrorModel, Parts, Shape, Spread
+from gridveil.uncertainty.linear_noise import Factors
+from gridveil.uncertainty.posterior import Draws
+
+TIGHTEST = 2048  # bytes that one in the file can stand for; gzip packs up to 1,032
+POSTERIOR = "posterior"  # the error model of draws of what may be true
+FLOAT, DOUBLE, INTEGER = "f4", "f8", "i4"  # how arrays are stored
+LARGEST_CHUNK = 2**20  # bytes, packed or not: unpacking one, whatever it says, takes about a thousand times as many
+FILTERS = (h5py.h5z.FILTER_SHUFFLE, h5py.h5z.FILTER_DEFLATE, h5py.h5z.FILTER_FLETCHER32)  # that HDF5 itself has
+HELD_BYTES = 2**25
+CACHED_BYTES = 2**24  # of each variable's chunks: all that hold one step of 256 x 256 cells, so that the next is there
+CACHED_SLOTS = 10_007
+MOST_PARTS = 2**27
+MOST_TERMS = 64
+MOST_REPLICATE_BYTES = 2**31
+MOST_FACTOR_BYTES = 2**31
+
+
+@dataclass(frozen=True)
+class Content:
+    """What a query needs: stored values and prefix sums (time, y, x), and the error model."""
+
+    path: Path
+    values: Stored
+    prefix: StoredPrefix
+    errors: ErrorModel
+
+
+@contextmanager
+def reading(path: Path) -> Iterator[None]:
+    """Say which file is damaged; h5py answers one with whatever error its first bad byte leads to.
+
+    Numbers that overflow on the way are not warned of: the answer is then not finite, and refused.
+    """
+    try:
+        with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+            yield
+    except FileNotFoundError as error:
+        msg = f"{path}: it is missing; get a fresh copy of the release"
+        raise InputError(msg) from error
+    except (
+        OSError,
+        ValueError,
+        TypeError,
+        LookupError,
+        ArithmeticError,
+        RuntimeError,
+        AttributeError,
+        MemoryError,
+    ) as error:
+        msg = f"{path}: not a release's values, or damaged ({error}); get a fresh copy of the release"
+        raise InputError(msg) from error
+
+
+def read_content(path: Path, label: Label, most_held: int | None = None) -> Content:
+    """Open the file and check it against its label; of prefix sums, at most so many bytes are ever held in memory."""
+    with reading(path):
+        check_regular(path.stat())
+        file = h5py.File(path, "r", rdcc_nbytes=CACHED_BYTES, rdcc_nslots=CACHED_SLOTS)
+        _check_version(path, file)
+        shape = (label.window.steps, label.grid.ny, label.grid.nx)
+        check_size(shape)
+        values = _dataset(file, "consumption", shape, FLOAT)
+        prefix = _dataset(file, f"{GROUP}/prefix_sums", tuple(size + 1 for size in shape), DOUBLE)
+        _check_axes(file, label)
+        return Content(
+            path,
+            values=values,
+            prefix=StoredPrefix(prefix, most_held),
+            errors=_error_model(file, shape, label.window.window().step / timedelta(hours=1)),
+        )
+
+
+def about_the_truth(path: Path) -> bool:
+    """Whether a release's error bars are about the consumption itself; its file is only peeked into."""
+    with reading(path):
+        check_regular(path.stat())
+        with h5py.File(path, "r") as file:
+            _check_version(path, file)
+            return bool(_inside(file, GROUP).attrs["error_model"] == POSTERIOR)
+
+
+def standard_errors(values: Stored) -> Stored:
+    """Return the standard errors that are stored beside values."""
+    return _dataset(values.file, "consumption_se", values.shape, FLOAT)
+
+
+def _check_version(path: Path, file: Stored) -> None:
+    version = int(np.asarray(file.attrs["gridveil_format"]).item())
+    if version > FORMAT:
+        msg = f"{path}: format {version} is newer than this gridveil reads; upgrade it: pip install -U gridveil"
+        raise InputError(msg)
+
+
+def _check_axes(file: Stored, label: Label) -> None:
+    """Refuse a cube whose axes are not those of the label."""
+    grid = label.grid
+    for name, limits in (
+        ("time", cf.time_edges(label.window.window())),
+        ("y", edges(grid.y0, grid.y1, grid.ny)),
+        ("x", edges(grid.x0, grid.x1, grid.nx)),
+    ):
+        bounds = _dataset(file, f"{name}_bnds", (len(limits) - 1, 2))[()]
+        if not (np.array_equal(bounds[:, 0], limits[:-1]) and np.array_equal(bounds[:, 1], limits[1:])):
+            msg = f"its {name} axis is not that of label.yaml: they are not of one release"
+            raise ValueError(msg)
+
+
+def _error_model(file: Stored, shape: Shape, hours: float) -> ErrorModel:
+    group = _inside(file, GROUP)
+    kind = group.attrs["error_model"]
+    if kind == POSTERIOR:
+        return _draws(group, shape, hours)
+    if kind == "replicates":
+        count = _inside(group, "replicate_time").shape[0]
+        if count < FEWEST_REPLICATES:
+            msg = f"{count} replicates make no error bar"
+            raise ValueError(msg)
+        space = _dataset(group, "replicate_space", (count, *shape[1:]), DOUBLE)
+        time = _dataset(group, "replicate_time", (count, shape[0]), DOUBLE)
+        if space.nbytes + time.nbytes > MOST_REPLICATE_BYTES:
+            msg = f"{count} replicates are more than any release has"
+            raise ValueError(msg)
+        return Spread(space[()], time[()])
+    if kind == "linear noise":
+        return _factors(group, shape)
+    if kind != "noisy parts":
+        msg = f"error model {kind!r} is not known"
+        raise ValueError(msg)
+    shares = _held(_broadcastable(group, "part_shares", shape, DOUBLE))
+    if not _has(group, "part_labels"):
+        return Parts(None, _held(_broadcastable(group, "part_scales", shape, DOUBLE)), shares)
+    labels = _held(_broadcastable(group, "part_labels", shape, INTEGER))
+    parts = min(_inside(group, "part_scales").shape[0], MOST_PARTS)
+    return Parts(labels, _dataset(group, "part_scales", (parts,), DOUBLE)[()], shares)
+
+
+def _draws(group: Stored, shape: Shape, hours: float) -> Draws:
+    """Read draws of what may be true, with the numbers of households' behaviour."""
+    steps, *cells = shape
+    count, regions = _inside(group, "draw_time").shape[:2]
+    space = _dataset(group, "draw_space", (count, *cells), FLOAT)
+    time = _dataset(group, "draw_time", (count, regions, steps), FLOAT)
+    if space.nbytes + time.nbytes > MOST_REPLICATE_BYTES:
+        msg = f"{count} draws for {regions} regions are more than any release has"
+        raise ValueError(msg)
+    terms = (min(_inside(group, "behaviour_hours").shape[0], MOST_TERMS),)
+    behaviour = Behaviour(
+        *(tuple(_dataset(group, f"behaviour_{name}", terms)[()].tolist()) for name in ("strength", "hours", "period"))
+    )
+    draws = Draws(
+        space[()],
+        _dataset(group, "draw_region", tuple(cells), INTEGER)[()].astype(np.int64),
+        time[()],
+        _dataset(group, "draw_size", (count,), FLOAT)[()],
+        behaviour,
+        hours,
+    )
+    try:
+        draws.check()
+    except UsageError as error:
+        raise ValueError(str(error)) from error
+    return draws
+
+
+def _factors(group: Stored, shape: Shape) -> Factors:
+    """Read the factors of linear noise; one that is not there is an identity."""
+    scale = float(_dataset(group, "noise_scale", (1,))[0])
+    if not 0 < scale < math.inf:
+        msg = f"noise_scale is {scale}"
+        raise ValueError(msg)
+    stored = {
+        axis: _dataset(group, name, (length, *_inside(group, name).shape[1:2]), DOUBLE) if _has(group, name) else None
+        for axis, length in zip(("x", "y", "time"), shape[::-1], strict=True)
+        for name in [f"noise_{axis}"]
+    }
+    found = [factor for factor in stored.values() if factor is not None]
+    if any(factor.ndim != 2 or factor.size == 0 for factor in found):  # noqa: PLR2004 - matrices
+        msg = "a noise factor is not a matrix"
+        raise ValueError(msg)
+    if sum(factor.nbytes for factor in found) > MOST_FACTOR_BYTES:
+        msg = "noise factors are larger than in any release"
+        raise ValueError(msg)
+    return Factors(scale, **{axis: factor if factor is None else factor[()] for axis, factor in stored.items()})
+
+
+def _broadcastable(group: Stored, name: str, shape: Shape, kind: str) -> Stored:
+    stored = _inside(group, name).shape
+    if len(stored) != len(shape):
+        msg = f"{name} has {len(stored)} axes"
+        raise ValueError(msg)
+    sizes = tuple(1 if size == 1 else full for size, full in zip(stored, shape, strict=True))
+    return _dataset(group, name, sizes, kind)
+
+
+def _dataset(group: Stored, name: str, shape: tuple[int, ...], kind: str | None = None) -> Stored:
+    """Return a dataset that has the expected shape and kind of number, and whose bytes are in this file."""
+    dataset = _inside(group, name)
+    if dataset.shape != shape:
+        msg = f"{name} has shape {dataset.shape} instead of {shape}"
+        raise ValueError(msg)
+    if dataset.file != group.file or dataset.external or dataset.is_virtual:
+        msg = f"{name} points to another file"
+        raise ValueError(msg)
+    strange = dataset.dtype.kind not in "if" if kind is None else dataset.dtype.newbyteorder("=") != np.dtype(kind)
+    vast = np.prod(dataset.chunks or 1) * dataset.dtype.itemsize > LARGEST_CHUNK
+    unwritten = dataset.nbytes > TIGHTEST * dataset.id.get_storage_size()
+    if strange or vast or unwritten or _packed_strangely(dataset):
+        msg = f"{name} is stored in a way that no release is"
+        raise ValueError(msg)
+    return dataset
+
+
+def _inside(group: Stored, path: str) -> Stored:
+    """Return what has this name, and is there itself: following a link could wait for a pipe, or open another file."""
+    for name in path.split("/"):
+        if not _has(group, name):
+            msg = f"{path} is missing"
+            raise ValueError(msg)
+        if group.get(name, getclass=True, getlink=True) is not h5py.HardLink:
+            msg = f"{path} points to another file or place"
+            raise ValueError(msg)
+        group = group[name]
+    return group
+
+
+def _has(group: Stored, name: str) -> bool:
+    """Whether there is a link of this name; it is not followed."""
+    return bool(group.id.links.exists(name.encode()))
+
+
+def _packed_strangely(dataset: Stored) -> bool:
+    """Whether chunks went through other filters, or one twice, or one of them is larger than it could be."""
+    settings = dataset.id.get_create_plist()
+    filters = [settings.get_filter(i)[0] for i in range(settings.get_nfilters())]
+    if len(set(filters)) < len(filters) or not set(filters) <= set(FILTERS):
+        return True
+    if dataset.chunks is None or dataset.id.get_storage_size() <= LARGEST_CHUNK:
+        return False
+    return dataset.id.chunk_iter(lambda chunk: True if chunk.size > LARGEST_CHUNK else None) is not None
+
+
+def _held(dataset: Stored) -> Stored:
+    """Return an array, or a large dataset as it is: it can be sliced like one."""
+    return dataset[()] if dataset.nbytes <= HELD_BYTES else dataset

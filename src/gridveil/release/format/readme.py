@@ -1,0 +1,85 @@
+"""The text for whoever gets the folder by mail."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from gridveil.release.format import wording
+from gridveil.release.format.label import Label, attacks_in_words, bounds_in_words, warnings
+
+_TEXT = """\
+# {heading}
+
+Electricity consumption of households in kWh, with noise added to protect every single household.
+Published by {publisher} on {published}.
+
+- Where: x {x0:g} to {x1:g} in {nx} cells, y {y0:g} to {y1:g} in {ny} cells ({crs}). Cell (0, 0) is the south-west one.
+- When: {steps} steps of {length} from {start} to {end} (UTC).
+{bounds}
+
+{promise}
+{ledger}
+
+{attacks}
+- `consumption.nc`: the values and their standard errors (NetCDF-4, CF conventions)
+- `label.yaml`: the privacy statement, for people and machines: what is promised, and what is not
+{entry}- `SHA256SUMS`: whether the files arrived whole, `sha256sum -c SHA256SUMS` tells; `gridveil verify .` checks more
+
+## Opening it
+
+With gridveil, which also gives error bars for any region and period (in this folder):
+
+    gridveil serve . --open      # a map in your browser
+    gridveil query . --x 0:1 --y 0:1
+    gridveil info .              # the privacy statement in words
+
+    import gridveil
+    gridveil.open(".").query(x=(0, 1), y=(0, 1))
+
+With Python and xarray (`pip install xarray h5netcdf h5py`):
+
+    import xarray
+    xarray.open_dataset("consumption.nc").consumption.sum(["x", "y"])
+
+With QGIS: Layer > Add Raster Layer, choose `consumption.nc` and in it `consumption`; a band is a step.
+
+## Reading it
+
+- A value is an estimate, and `consumption_se` its standard error. `gridveil query` gives 95 % intervals for any range:
+  prefer them to two standard errors.
+- {quadrature}
+{negative}- {error_bars} See `not_covered` in the label.
+"""
+
+
+def readme(label: Label, *, about_the_truth: bool = False, negative: bool = True) -> str:
+    """Return the text of a release's README.md.
+
+    about_the_truth: error bars are not of the noise alone. negative: there are values below zero to explain.
+    """
+    grid, window = label.grid, label.window
+    promise = [wording.promise(label.privacy.epsilon), *warnings(label)]
+    return _TEXT.format(
+        heading=label.heading,
+        x0=grid.x0,
+        x1=grid.x1,
+        y0=grid.y0,
+        y1=grid.y1,
+        nx=grid.nx,
+        ny=grid.ny,
+        crs="no coordinate system" if grid.crs == "local" else grid.crs,
+        steps=window.steps,
+        length=str(timedelta(seconds=window.step_seconds)),
+        start=f"{window.start:%Y-%m-%d %H:%M}",
+        end=f"{window.window().end:%Y-%m-%d %H:%M}",
+        bounds="\n".join(f"- {sentence}" for sentence in bounds_in_words(label)),
+        publisher=label.publisher,
+        published=label.published,
+        promise="\n".join(promise if label.private else [wording.NOT_PRIVATE_WHY]),
+        ledger="Ledger: " + label.ledger,
+        attacks="".join(f"- {sentence}\n" for sentence in attacks_in_words(label)) if label.private else "",
+        entry="" if label.ledger_entry is None else "- `ledger-entry.json`: how the publisher's ledger debited it\n",
+        quadrature=wording.QUADRATURE,
+        negative=f"- {wording.NEGATIVE}\n" if negative else "",
+        error_bars=wording.error_bars(corrected=label.correction is not None, about_the_truth=about_the_truth),
+    )

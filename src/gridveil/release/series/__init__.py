@@ -1,0 +1,1 @@
+"""Releases that follow each other in time, read as one."""

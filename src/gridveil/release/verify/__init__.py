@@ -1,0 +1,1 @@
+"""Whether a release, or a series, is what it says it is."""

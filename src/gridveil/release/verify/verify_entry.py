@@ -1,0 +1,136 @@
+"""Whether a release and a ledger tell the same: the entry in its folder, and the ledger itself."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+from hashlib import sha256
+from pathlib import Path
+from typing import Protocol
+
+from gridveil.model.errors import GridveilError
+from gridveil.model.regular import read_regular
+from gridveil.release.format.debit_facts import differing
+from gridveil.release.format.files import LABEL
+from gridveil.release.format.label import Label
+from gridveil.trusted.ledger.entry import Entry
+from gridveil.trusted.ledger.population import Read
+
+LARGEST_ENTRY = 2**22
+
+
+NOT_DEBITED = "this release was not debited to that ledger: give the ledger that it names, or ask the publisher"
+NOT_SOUND = "that ledger shows nothing while it has faults: ask the publisher for a sound one, or an export of it"
+
+
+class LedgerFaultError(ValueError):
+    """A fault that no fresh copy of the release would mend, and what would."""
+
+    def __init__(self, told: str, remedy: str) -> None:
+        super().__init__(told)
+        self.remedy = remedy
+
+
+class Book(Protocol):
+    """What is asked of a ledger, or of an export of one."""
+
+    def verify(self) -> list[str]:
+        """Return what is wrong with it, in plain words."""
+
+    def entries(self, population: str) -> list[Entry]:
+        """Return a population's whole chain."""
+
+
+def check_entry(path: Path, label: Label) -> str:
+    """Return what was compared of an entry's file and its label, or raise with what differs."""
+    stated = label.ledger_entry
+    if stated is None:
+        msg = f"it is there, though {LABEL} says that there is no ledger"
+        raise ValueError(msg)
+    raw = read_regular(path, LARGEST_ENTRY)
+    if len(raw) > LARGEST_ENTRY or sha256(raw).hexdigest() != stated.hash:
+        msg = f"it is not the entry {stated.hash[:12]} of {LABEL}: its digest is another"
+        raise ValueError(msg)
+    entry = Entry.from_text(raw.decode("ascii"))
+    if entry.kind != "debit":
+        msg = f"it is a {entry.kind}, not a debit"
+        raise ValueError(msg)
+    windows = {"published": label.window, **({"training": label.training_window} if label.training_window else {})}
+    reads = [Read.of(name, window.window()).body() for name, window in windows.items()]
+    apart = [
+        *(["population"] if entry.population != stated.population else []),
+        *(["epsilon"] if float(Fraction(entry.body["epsilon"])) != label.privacy.epsilon else []),
+        *(["reads"] if entry.body["reads"] != reads else []),
+        *differing(entry.body["spec"], label),
+    ]
+    if apart:
+        msg = f"the entry and {LABEL} differ in: {', '.join(apart)}"
+        raise ValueError(msg)
+    return f"it has the hash, epsilon, windows, settings and stated bound of {LABEL}"
+
+
+def check_ledger(ledger: Book, label: Label, digests: Mapping[str, str]) -> str:
+    """Return what was found in a ledger, or raise with what is wrong there or not there at all."""
+    debit, recorded = _recorded(ledger, label)
+    if recorded is None:
+        msg = (
+            "it has the debit, but no record of these files: they are not what was published, or publishing was "
+            "interrupted right after they were written"
+        )
+        raise ValueError(msg)
+    if recorded != dict(digests):
+        msg = "it recorded other files under this entry: these are not what was published"
+        raise ValueError(msg)
+    return f"entry {debit.number} of population '{debit.population}' debits this release, and recorded these very files"
+
+
+def recorded_files(ledger: Book, label: Label) -> dict[str, str] | None:
+    """Return the digests that a ledger recorded under a label's debit, if it did; raise as `check_ledger` does."""
+    return _recorded(ledger, label)[1]
+
+
+def _recorded(ledger: Book, label: Label) -> tuple[Entry, dict[str, str] | None]:
+    """Return a label's debit and the files recorded under it, once label and chain say the same."""
+    stated = label.ledger_entry
+    if stated is None:
+        msg = f"{LABEL} names no entry of a ledger: nothing was debited for this release"
+        raise LedgerFaultError(msg, NOT_DEBITED)
+    faults = ledger.verify()
+    if faults:
+        msg = f"the ledger itself is not sound ({faults[0]}): `gridveil ledger verify` tells more"
+        raise LedgerFaultError(msg, NOT_SOUND)
+    try:
+        entries = ledger.entries(stated.population)
+    except GridveilError as error:  # no such population
+        raise LedgerFaultError(str(error), NOT_DEBITED) from error
+    debit = next((entry for entry in entries if entry.hash == stated.hash and entry.kind == "debit"), None)
+    if debit is None:
+        msg = f"it has no entry {stated.hash[:12]} for population '{stated.population}'"
+        raise LedgerFaultError(msg, NOT_DEBITED)
+    _check_standing(entries[: debit.number + 1], label)
+    recorded = [entry for entry in entries if entry.kind == "release" and entry.body["debit"] == debit.hash]
+    return debit, recorded[0].body["files"] if recorded else None
+
+
+def _check_standing(entries: list[Entry], label: Label) -> None:
+    """Refuse a label that says something else of what was spent than the chain up to its debit does."""
+    from gridveil.trusted.ledger.tally import Tally
+
+    first, *later, debit = entries
+    tally = Tally.of([first, *later])
+    standing, population, stated = tally.add(debit), tally.population, label.ledger_entry
+    in_window = standing.worst if population.unit == "household-window" else None
+    facts = {
+        "unit": population.unit,
+        "window": population.window,
+        "timezone": population.timezone,
+        "cap": population.cap,
+        "spent": standing.spent,
+        "spent_in_window": in_window,
+    }
+    told = {name: getattr(stated, name) for name in facts}
+    told |= {name: Fraction(told[name]) for name in ("cap", "spent", "spent_in_window") if told[name] is not None}
+    apart = [name for name, value in facts.items() if told[name] != value]
+    if apart:
+        msg = f"it says otherwise than {LABEL} of: {', '.join(apart)}"
+        raise ValueError(msg)

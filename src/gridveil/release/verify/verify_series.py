@@ -1,0 +1,83 @@
+"""Whether a series is what its catalogue says: every release by itself, that it is the one listed, and that all fit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import islice, pairwise
+from pathlib import Path
+
+from gridveil.model.errors import InputError
+from gridveil.release.format.files import LABEL
+from gridveil.release.series.catalogue import CATALOGUE, Catalogue, Listed, read_catalogue
+from gridveil.release.series.series import Part, check_alike, read_part
+from gridveil.release.verify.verify import MOST_NAMED, Check, verify
+from gridveil.release.verify.verify_entry import Book
+
+FRESH_SERIES = "do not rely on it, get a fresh copy of the series"
+MOST_LOOKED_AT = 10_000
+
+Tell = Callable[[str, float], None]
+
+
+def verify_series(folder: Path, ledger: Book | None = None, tell: Tell | None = None) -> list[Check]:
+    """Look at all releases of a series that may be anybody's. Only "FAULT" is a fault."""
+    try:
+        catalogue = read_catalogue(folder)
+    except InputError as fault:
+        return [Check(CATALOGUE, "FAULT", str(fault), FRESH_SERIES)]
+    checks: list[Check] = []
+    parts: list[Part] = []
+    for number, listed in enumerate(catalogue.releases, 1):
+        found, part = _release(folder, listed, ledger)
+        checks += found
+        parts += [] if part is None else [part]
+        if tell is not None:
+            tell("verify", number / len(catalogue.releases))
+    return [_catalogue(folder, catalogue, parts), *checks]
+
+
+def _release(folder: Path, listed: Listed, ledger: Book | None) -> tuple[list[Check], Part | None]:
+    """Return what is at fault with a release, or one line if nothing is."""
+    try:
+        part = read_part(folder, listed)
+    except InputError as fault:
+        return [Check(listed.path, "FAULT", str(fault), FRESH_SERIES)], None
+    checks = verify(part.folder, ledger)
+    faults = [
+        Check(f"{listed.path}/{check.what}", "FAULT", check.told, check.remedy)
+        for check in checks
+        if check.verdict == "FAULT"
+    ]
+    if faults:
+        return faults, part
+    passed = [check.what for check in checks if check.verdict == "ok"]
+    open_ones = [f"{check.what} ({check.told})" for check in checks if check.verdict == "not checked"]
+    told = f"all right: {', '.join(passed)}" + (f"; not checked: {', '.join(open_ones)}" if open_ones else "")
+    return [Check(listed.path, "ok", told)], part
+
+
+def _catalogue(folder: Path, catalogue: Catalogue, parts: list[Part]) -> Check:
+    try:
+        check_alike(folder, parts)
+    except InputError as fault:
+        return Check(CATALOGUE, "FAULT", str(fault), FRESH_SERIES)
+    count, unknown = len(catalogue.releases), _unlisted(folder, catalogue)
+    missing = [
+        f"{before.end:%Y-%m-%d %H:%M} to {after.start:%Y-%m-%d %H:%M}"
+        for before, after in pairwise(catalogue.releases)
+        if before.end < after.start
+    ]
+    told = [
+        f"it lists {count} releases, each once and in order of time",
+        f"nothing was published from {', '.join(missing)} (UTC)" if missing else "without gaps",
+        *([f"not listed, and not looked at: {unknown}"] if unknown else []),
+    ]
+    return Check(CATALOGUE, "ok", "; ".join(told))
+
+
+def _unlisted(folder: Path, catalogue: Catalogue) -> str:
+    """Name releases in the folder that the catalogue does not know, as letters that no terminal obeys."""
+    known = {listed.path for listed in catalogue.releases}
+    others = (path for path in islice(folder.iterdir(), MOST_LOOKED_AT) if path.name not in known)
+    found = sorted(ascii(path.name) for path in others if not path.is_symlink() and (path / LABEL).is_file())
+    return ", ".join(found[:MOST_NAMED]) + (" and more" if len(found) > MOST_NAMED else "")

@@ -1,0 +1,1 @@
+"""The commands of research; they register themselves with the command line."""

@@ -1,0 +1,182 @@
+"""`gridveil compare`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from gridveil.cli import options as o
+from gridveil.model.errors import GridveilError, UsageError
+
+if TYPE_CHECKING:
+    from gridveil.research.compare.study import Study
+    from gridveil.research.compare.trial import Trial
+
+COMPARISON = "Comparison"
+WIDE = 200
+"""Columns of tables that go to a file."""
+
+PARTIAL = ".partial.jsonl"
+AGAIN = "interrupted; give the same command again to go on"
+NOT_KEPT = "interrupted; nothing was kept (with --json FILE, the same command given again would go on)"
+NOT_OF_A_SPEC = frozenset(
+    [
+        "source",
+        "spec",
+        "mechanisms",
+        "epsilon",
+        "repeats",
+        "clip",
+        "workload",
+        "placement",
+        "points",
+        "weight",
+        "json",
+        "figure",
+    ]
+)
+
+
+class Interrupted(GridveilError):  # noqa: N818  # no error, but told and ended as one
+    """The operator has stopped a comparison."""
+
+    exit_code = 130
+
+
+def run(
+    source: o.Source = None,
+    households: o.Households = None,
+    spec: Annotated[Path | None, typer.Option(help="A spec (.toml)", rich_help_panel=o.TABLES)] = None,
+    timezone: o.Timezone = None,
+    timestamps: o.Timestamps = None,
+    unit: o.Unit = None,
+    interval: o.Interval = None,
+    extent: o.Extent = None,
+    grid: o.Cells = None,
+    cell_size: o.CellSize = None,
+    crs: o.Crs = None,
+    start: o.Start = None,
+    step: o.Step = None,
+    steps: o.Steps = None,
+    bound: o.Bound = None,
+    bound_step: o.BoundStep = None,
+    bound_window: o.BoundWindow = None,
+    mechanisms: Annotated[
+        str, typer.Option(help="Names with commas between; NAME:PARAMETER=VALUE", rich_help_panel=COMPARISON)
+    ] = "all",
+    epsilon: Annotated[str, typer.Option(help="Budgets", rich_help_panel=COMPARISON)] = "1,3,10,30",
+    repeats: Annotated[int, typer.Option(help="Of each trial, with fresh noise", rich_help_panel=COMPARISON)] = 10,
+    clip: Annotated[
+        float | None,
+        typer.Option(help="Cut readings at so many kWh in the clipped truth", rich_help_panel=COMPARISON),
+    ] = None,
+    workload: Annotated[
+        list[str] | None, typer.Option(help="Another one: 4x4x24, or authors", rich_help_panel=COMPARISON)
+    ] = None,
+    placement: Annotated[
+        str | None,
+        typer.Option(help="Draw places: uniform, normal, one-per-cell or density", rich_help_panel=COMPARISON),
+    ] = None,
+    points: Annotated[
+        Path | None, typer.Option(help="Of density: x, y (or lon, lat) and weight", rich_help_panel=COMPARISON)
+    ] = None,
+    weight: Annotated[
+        str, typer.Option(help="The column of --points that has the weights", rich_help_panel=COMPARISON)
+    ] = "weight",
+    json: Annotated[Path | None, typer.Option(help="All records, a new file")] = None,
+    figure: Annotated[Path | None, typer.Option(help="Picture, a new .png, .svg or .pdf file")] = None,
+) -> None:
+    """Compare mechanisms on the same data: which is closest to the truth, at which epsilon. NOT PRIVATE.
+
+    Takes the tables, grid, time and bounds of `publish`; with both --bound-window and --bound auto, both are tried.
+    A comparison that is stopped goes on where it was when it is asked again with the same --json.
+    """
+    flags = {name: value for name, value in locals().items() if name not in NOT_OF_A_SPEC}
+    from rich.console import Console
+
+    from gridveil.cli import show
+    from gridveil.model.folder import check_new, write_new
+    from gridveil.research.commands.study_bar import study_bar
+    from gridveil.research.compare.compare import NOT_PRIVATE, as_json, compare
+    from gridveil.research.compare.compare_tables import as_text, notes, on_screen
+    from gridveil.research.compare.question import Question, all_methods
+
+    question = Question(
+        mechanisms=tuple(all_methods() if mechanisms == "all" else dict.fromkeys(_listed(mechanisms))),
+        epsilons=tuple(_numbers(epsilon)),
+        repeats=repeats,
+        placement=placement,
+        points=points,
+        weight=weight,
+        clip=clip,
+        workloads=tuple(workload or ()),
+    )
+    text = json.with_suffix(".txt") if json else None
+    if json is not None and json == text:
+        msg = f"--json {json}: the tables are written beside it as .txt; give a name that ends in .json"
+        raise UsageError(msg)
+    if spec is not None and source is not None and source.endswith(".toml"):
+        msg = f"{source} and --spec {spec}: two specs; give one"
+        raise UsageError(msg)
+    check_new([json, text, figure])
+    if figure is not None:
+        from gridveil.report.figures.style import as_file, check_format
+        from gridveil.research.compare.compare_figure import draw_comparison
+
+        kind = check_format(figure)
+    keep = json.with_name(json.name + PARTIAL) if json else None
+    settings = o.spec_from(source, None, flags, str(spec) if spec else None)
+    show.operator.print(NOT_PRIVATE, style="bold red")
+    try:
+        with study_bar("compare") as tell:
+            study, report = compare(settings, question, keep, tell)
+    except KeyboardInterrupt as error:
+        raise Interrupted(AGAIN if keep else NOT_KEPT) from error
+    show.report(report, show.operator)
+    if study.records:
+        console = Console(highlight=False)
+        console.width = console.width if console.is_terminal else WIDE
+        console.print(*on_screen(study.records, console.width), sep="\n")
+        for line in notes(study.records):
+            show.out.print(line)
+    show.out.print(NOT_PRIVATE, style="bold red")
+    _stop_at_failures(study, keep)
+    if json is not None and text is not None:
+        write_new(text, as_text(study.records).encode())
+        write_new(json, as_json(study))
+        keep.unlink() if keep else None
+        show.out.print(f"Wrote {json} and {text}")
+    if figure is not None:
+        write_new(figure, as_file(draw_comparison(study.records, "Mechanisms compared"), kind))
+        show.out.print(f"Wrote {figure}")
+
+
+def _stop_at_failures(study: Study[Trial], keep: Path | None) -> None:
+    """Tell what failed, once per method and reason."""
+    if not study.failures:
+        return
+    from gridveil.research.compare.summary import method
+
+    reasons = dict.fromkeys(
+        (method(trial.mechanism, dict(trial.parameters)), reason) for trial, reason in study.failures.items()
+    )
+    lines = "\n".join(f"  {mechanism}: {reason}" for mechanism, reason in reasons)
+    if keep and not study.records:
+        keep.unlink()
+    again = f"; the others are kept in {keep}" if keep and study.records else ""
+    msg = f"{len(study.failures)} trials failed{again}:\n{lines}\nLeave such mechanisms out with --mechanisms"
+    raise GridveilError(msg)
+
+
+def _listed(text: str) -> list[str]:
+    return [name.strip() for name in text.split(",") if name.strip()]
+
+
+def _numbers(text: str) -> list[float]:
+    try:
+        return list(dict.fromkeys(float(number) for number in _listed(text)))
+    except ValueError as error:
+        msg = f"--epsilon {text}: give numbers with commas between, e.g. 1,3,10,30"
+        raise UsageError(msg) from error

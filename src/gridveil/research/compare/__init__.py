@@ -1,0 +1,1 @@
+"""Comparing mechanisms on data whose truth is known. Nothing here is private."""

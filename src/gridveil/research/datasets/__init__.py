@@ -1,0 +1,1 @@
+"""Data whose truth is known, to compare mechanisms on."""

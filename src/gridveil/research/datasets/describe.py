@@ -1,0 +1,96 @@
+"""The figures of each data set, the stand-ins' beside the paper's Table 2: the tables of docs/data.md."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from gridveil.model.units import WH_PER_KWH
+from gridveil.model.window import Window
+from gridveil.research.datasets.dataset import Dataset
+from gridveil.research.datasets.datasets import DATASETS, open_dataset
+from gridveil.research.datasets.standins import CLIPS, TABLE2
+
+WEEK = 168
+WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
+
+
+@dataclass(frozen=True)
+class Figures:
+    """Of a data set: kWh per hour over all readings, totals of households over the window, kWh, and weekdays, MWh."""
+
+    households: int
+    mean: float
+    sd: float
+    maximum: float
+    level_cv: float
+    total_median: float
+    total_high: float
+    weekdays: tuple[float, ...]
+
+
+def describe(dataset: Dataset) -> Figures:
+    """Return the figures of a data set of hours. `weekdays` is what all used on each of its last seven days."""
+    kwh = dataset.readings / WH_PER_KWH
+    levels, totals = kwh.mean(axis=1), kwh[:, dataset.train_steps :].sum(axis=1)
+    last_week = Window(dataset.window.end, dataset.window.step, 1).before(WEEK)
+    weekday = [time.weekday() for time in last_week.times()]
+    return Figures(
+        households=len(kwh),
+        mean=float(kwh.mean()),
+        sd=float(kwh.std()),
+        maximum=float(kwh.max()),
+        level_cv=float(levels.std() / levels.mean()),
+        total_median=float(np.median(totals)),
+        total_high=float(np.quantile(totals, 0.99)),
+        weekdays=tuple(np.bincount(weekday, kwh[:, -WEEK:].sum(axis=0) / 1000).tolist()),
+    )
+
+
+def beyond(dataset: Dataset, clip: int) -> tuple[float, float]:
+    """Return the share of readings above a clip, and the share of energy that it cuts off."""
+    readings = dataset.readings
+    return float((readings > clip).mean()), float(1 - np.minimum(readings, clip).sum() / readings.sum())
+
+
+def tables() -> str:
+    """Return docs/data.md's tables of all data sets as they come (seed 0, the packaged sample)."""
+    datasets = {name: open_dataset(name) for name in DATASETS}
+    figures = {name: describe(dataset) for name, dataset in datasets.items()}
+    totals = "120-hour total, median and 99 %, kWh"
+    return "\n".join(
+        [
+            f"| data set | households | mean, kWh | s.d., kWh | maximum, kWh | s.d. of levels / mean | {totals} |",
+            "|---|---:|---:|---:|---:|---:|---:|",
+            *_beside_table2(figures),
+            "",
+            "| stand-in | the paper's clip, kWh | readings above it | energy it cuts off |",
+            "|---|---:|---:|---:|",
+            *_clips(datasets),
+            "",
+            f"| MWh in the last seven days | {' | '.join(WEEKDAYS)} |",
+            f"|---|{'---:|' * len(WEEKDAYS)}",
+            *(f"| {_title(name)} | {' | '.join(f'{day:.2f}' for day in f.weekdays)} |" for name, f in figures.items()),
+        ]
+    )
+
+
+def _beside_table2(figures: dict[str, Figures]) -> Iterable[str]:
+    for name, f in figures.items():
+        if name in TABLE2:
+            row = TABLE2[name]
+            yield f"| {name}, Table 2 | {row.households} | {row.mean:.2f} | {row.sd:.2f} | {row.maximum:.2f} | | |"
+        totals = f"{f.level_cv:.2f} | {f.total_median:.0f}, {f.total_high:.0f}"
+        yield f"| {_title(name)} | {f.households} | {f.mean:.2f} | {f.sd:.2f} | {f.maximum:.2f} | {totals} |"
+
+
+def _clips(datasets: dict[str, Dataset]) -> Iterable[str]:
+    for name, clip in CLIPS.items():
+        readings, energy = beyond(datasets[name], clip)
+        yield f"| {name} | {clip / WH_PER_KWH:.2f} | {readings:.1%} | {energy:.1%} |"
+
+
+def _title(name: str) -> str:
+    return f"{name}, stand-in" if name in TABLE2 else "Low Carbon London, sample"

@@ -1,0 +1,106 @@
+"""How well STPT's pattern fits the window that it is made for, whatever is done with it afterwards."""
+
+from __future__ import annotations
+
+import zlib
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from gridveil.mechanisms.base import silent
+from gridveil.mechanisms.inference.quadtree import depth_of_quarters, levels
+from gridveil.mechanisms.registry import make
+from gridveil.mechanisms.stpt import Stpt
+from gridveil.mechanisms.stpt.series import equal_slices, measure_series, weighted_slices
+from gridveil.model.units import WH_PER_KWH, Floats
+from gridveil.research.compare.scoring import Record
+from gridveil.research.compare.trial import Towns
+from gridveil.research.datasets.dataset import Placed
+from gridveil.research.nonprivate.stpt_leaky import StptLeaky
+from gridveil.simulate.sources import SeededLaplace
+from gridveil.trusted.budget import PureDP
+from gridveil.trusted.kernel.bound import Bound
+from gridveil.trusted.kernel.kernel import Kernel
+
+METHODS = ("stpt", "stpt-paper", "stpt-leaky")
+
+
+@dataclass(frozen=True)
+class PatternTrial:
+    """A pattern, learnt once. `per_point` is the epsilon for each of the training steps; `clip` is in Wh."""
+
+    dataset: str
+    placement: str
+    method: str
+    per_point: float
+    depth: int
+    clip: int
+    repeat: int
+
+
+@dataclass(frozen=True)
+class RunPattern:
+    """Learns patterns and scores them, in the units that the network predicts in."""
+
+    towns: Towns
+
+    def __call__(self, trial: PatternTrial) -> list[Record]:
+        """Return the one record of a trial.
+
+        mae, rmse: over all cells and steps. map_mae, map_rmse: of the mean over all cells, step by step. The unit is
+        the clip, per cell; of the leaky pattern it is a household's own range, and only cells that it keeps count.
+        flat_mae, flat_rmse: what a pattern scores that has the true mean everywhere and always.
+        """
+        placed = self.towns(trial.dataset, trial.placement, trial.repeat)
+        made, truth = leaky(trial, placed) if trial.method == "stpt-leaky" else honest(trial, placed)
+        flat = np.full_like(truth, truth.mean())
+        scores = {**_scores("", made, truth), **_scores("flat_", flat, truth)}
+        over_time = tuple(range(truth.ndim - 1))
+        scores |= _scores("map_", made.mean(axis=over_time), truth.mean(axis=over_time))
+        facts = {"mechanism": trial.method, "dataset": trial.dataset, "placement": trial.placement}
+        return [{**facts, "per_point": trial.per_point, "depth": trial.depth, "repeat": trial.repeat, **scores}]
+
+
+def honest(trial: PatternTrial, placed: Placed) -> tuple[Floats, Floats]:
+    """Return a pattern made of sanitised series only, and the clipped truth, in clips per cell (x, y, t)."""
+    from gridveil.mechanisms.stpt import learn
+
+    mechanism = make(trial.method, {"depth": trial.depth, "seed": trial.repeat})
+    if not isinstance(mechanism, Stpt):
+        msg = f"{trial.method} learns no pattern"
+        raise TypeError(msg)
+    window, steps = placed.dataset.window, placed.dataset.window.steps
+    epsilon = round(trial.per_point * mechanism.train_steps, 9)
+    kernel = Kernel(
+        placed.source(),
+        window,
+        budget=PureDP(epsilon),
+        bound=Bound(trial.clip, trial.clip * steps),
+        noise=SeededLaplace(_seed(trial)),
+    )
+    tree = levels(placed.grid, min(mechanism.depth, depth_of_quarters(placed.grid)))
+    slices = equal_slices if mechanism.forecaster == "plain" else weighted_slices
+    parts = slices(tree, mechanism.train_steps, mechanism.lookback)
+    series = measure_series(kernel.face(), parts, mechanism.train_steps, epsilon)
+    training = learn.Training(mechanism.lookback, mechanism.epochs, mechanism.seed)
+    if mechanism.forecaster == "plain":
+        pattern = learn.plain_pattern(series, trial.clip, steps, training, silent)
+    else:
+        pattern = learn.refined_pattern(series, window, training, silent).cube / trial.clip
+    return pattern, placed.truth(trial.clip) * (WH_PER_KWH / trial.clip)
+
+
+def leaky(trial: PatternTrial, placed: Placed) -> tuple[Floats, Floats]:
+    """Return the authors' pattern, which was shown the raw steps before each, and what it predicts (cell, t)."""
+    method = replace(StptLeaky(), depth=trial.depth)
+    _, predicted, raw = method.predict(placed, trial.per_point * method.train_steps, _seed(trial))
+    return predicted, raw
+
+
+def _scores(prefix: str, made: Floats, truth: Floats) -> Record:
+    off = made - truth
+    return {f"{prefix}mae": float(np.abs(off).mean()), f"{prefix}rmse": float(np.sqrt(np.square(off).mean()))}
+
+
+def _seed(trial: PatternTrial) -> int:
+    return zlib.crc32(repr(trial).encode())

@@ -1,0 +1,214 @@
+"""An outlook in words and tables, for whoever plans a publication."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from fractions import Fraction
+
+from rich.table import Column, Table
+
+from gridveil.release.format.attack_rates import AttackStatement, attack_rates, in_words
+from gridveil.release.format.wording import high_epsilon
+from gridveil.simulate.plan_questions import places, span
+from gridveil.simulate.planning import USEFUL, Outlook
+
+INVENTED = (
+    "All of this is from an invented town: households use 0.5 kW on average, about what they do in Europe, some "
+    "several times that, and most of them live in a few quarters. Errors are larger where households differ more, and "
+    "smaller with more households or larger cells. What bounds cut off is part of them. The typical error is what "
+    "happened in the rehearsals, the 95 % interval what a release promises. Every line on another grid is of a "
+    "release of its own."
+)
+
+
+RELEASES_A_YEAR = {"day": 365, "week": 52, "month": 12}
+
+FAR = 3
+"""An error of so many times the typical one is worth a word."""
+
+MOST = 1000
+"""Percent: more is not worth telling apart."""
+
+
+def heading(outlook: Outlook) -> str:
+    """Return what was rehearsed."""
+    often = "once" if outlook.repeats == 1 else f"{outlook.repeats} times"
+    return (
+        f"{outlook.plan.spec.mechanism}, rehearsed {often} on an invented town of {outlook.rehearsed:,} households. "
+        "Typical error in percent of the true answer:"
+    )
+
+
+def expectations(outlook: Outlook) -> Table:
+    """Return the typical error of every kind of question at every epsilon."""
+    epsilons = sorted(outlook.tallies)
+    table = Table(
+        Column("question", no_wrap=True),
+        *(Column(f"epsilon {epsilon:g}", justify="right") for epsilon in epsilons),
+        Column(f"95 % interval at {outlook.epsilon:g}", justify="right"),
+    )
+    last = outlook.questions[0].place
+    for question in outlook.questions:
+        if question.place != last:
+            table.add_section()
+            last = question.place
+        curve = outlook.curve(question)
+        width = outlook.tallies[outlook.epsilon][question].interval_percent
+        cells = (_percent(curve[epsilon]) for epsilon in epsilons)
+        table.add_row(f"{question.place}, {question.period}", *cells, f"± {_percent(width)}")
+    return table
+
+
+def sizes(outlook: Outlook) -> Table:
+    """Return the typical error of one cell on other grids, over each step; useful ones are marked."""
+    steps = list(outlook.sizes[0].tallies)
+    own, own_step = (outlook.plan.grid.nx, outlook.plan.grid.ny), outlook.plan.window.step
+    table = Table(
+        Column("one cell of", no_wrap=True),
+        *(Column(f"over {period(step)}{' (yours)' * (step == own_step)}", justify="right") for step in steps),
+        title=f"Typical error of one cell on other grids, at epsilon {outlook.epsilon:g} (✓: useful)",
+        title_justify="left",
+    )
+    for size in outlook.sizes:
+        name = f"{size.cells[0]} x {size.cells[1]}{' (yours)' if size.cells == own else ''}"
+        found = (size.percent(step) for step in steps)
+        table.add_row(name, *(f"{_percent(error)} {'✓' if error <= USEFUL else ' '}" for error in found))
+    return table
+
+
+def sentences(outlook: Outlook) -> list[str]:
+    """Return what follows from it, and where it comes from."""
+    return [_summary(outlook), _advice(outlook), *_instead(outlook), *_limits(outlook)]
+
+
+def privacy(epsilon: float, cadence: str | None = None) -> list[str]:
+    """Return what an attacker can learn from one release, and from a year of a series."""
+    stated, advice = [AttackStatement(attack_rates(epsilon), "one release")], []
+    releases = RELEASES_A_YEAR.get(cadence or "")
+    if releases is not None:
+        total = float(releases * Fraction(str(epsilon)))
+        stated.append(AttackStatement(attack_rates(total), f"a year of {releases} releases"))
+        advice.append(
+            f"To limit what a year reveals, give the ledger the unit household and a cap: each release may then have a "
+            f"{releases}th of it. With the unit household-window the cap is for one {cadence} only."
+        )
+    return [*in_words(stated), *advice, *high_epsilon(epsilon)]
+
+
+def _summary(outlook: Outlook) -> str:
+    parts = []
+    for cells, name in places(outlook.plan.grid).items():
+        error = outlook.expected(cells)
+        known = f"good to {_percent(error)}" if error <= USEFUL else f"not useful ({_percent(error)})"
+        parts.append(f"{_the(name)} {'are' if name[0].isdigit() else 'is'} {known}")
+    given = "" if outlook.plan.spec.epsilon is not None else " (none was given)"
+    return (
+        f"At epsilon {outlook.epsilon:g}{given} with about {outlook.households:,} households, over "
+        f"{period(outlook.basis)}: {'; '.join(parts)}."
+    )
+
+
+def _advice(outlook: Outlook) -> str:
+    rule = f"A number is useful if its typical error is at most {USEFUL:g} %."
+    ways = []
+    for size, step in outlook.suggested:
+        # The table's numbers, which the proof confirmed; of blocks there is nothing better than the proof's.
+        told = outlook.proofs[size.cells, step] if size.of_blocks else size
+        over = sorted({step, outlook.basis})
+        good = ", ".join(f"{_percent(told.percent(each))} over {period(each)}" for each in over)
+        ways.append(f"{_flags(outlook, size.cells, step)} (one cell is good to {good})")
+    if not ways:
+        return f"{rule} At this epsilon and with so few households, no grid was found whose every step is useful."
+    return f"{rule} Suggested: {'; or, for smaller cells, '.join(ways)}."
+
+
+def _flags(outlook: Outlook, cells: tuple[int, int], step: timedelta) -> str:
+    """Return the flags that make the plan a suggested one."""
+    grid, window = outlook.plan.grid, outlook.plan.window
+    flags = [] if cells == (grid.nx, grid.ny) else [f"--grid {cells[0]}x{cells[1]}"]
+    if step != window.step:
+        steps = "" if outlook.takes is not None else f" --steps {window.steps * window.step // step}"
+        flags.append(f"--step {_flag(step)}{steps}")
+    return " ".join(flags) or "your own grid and step"
+
+
+def _instead(outlook: Outlook) -> list[str]:
+    """Return what else would make the plan's own cells useful."""
+    if outlook.expected((1, 1)) <= USEFUL:
+        return []
+    ways = []
+    households, epsilon = outlook.enough_households, outlook.enough_epsilon
+    if households is not None:
+        ways.append(f"about {_rounded(households):,.0f} households")
+    if epsilon is not None:
+        ways.append(f"epsilon {_rounded(epsilon):g} (weaker privacy)")
+    cell = f"One of your {outlook.plan.grid.nx} x {outlook.plan.grid.ny} cells over {period(outlook.basis)}"
+    if ways:
+        return [f"{cell} would be useful with {' or with '.join(ways)}."]
+    if not outlook.more and max(outlook.tallies) <= outlook.epsilon:
+        return []  # nothing else was tried
+    most = max([outlook.rehearsed, *outlook.more])
+    return [f"{cell} would not be useful with {most:,} households, nor at epsilon {max(outlook.tallies):g}."]
+
+
+def _limits(outlook: Outlook) -> list[str]:
+    lines = [INVENTED, *_went_wrong(outlook)]
+    if outlook.rehearsed < outlook.households:
+        lines.append(
+            f"Rehearsed with {outlook.rehearsed:,} households, for lack of memory: with {outlook.households:,} errors "
+            "are smaller."
+        )
+    if any(size.of_blocks for size in outlook.sizes):
+        lines.append(
+            "Coarser grids were judged by blocks of your cells, for lack of time; suggestions were rehearsed, so that "
+            "their numbers may differ from the table's."
+        )
+    if outlook.skipped:
+        names = ", ".join(f"{epsilon:g}" for epsilon in outlook.skipped)
+        lines.append(f"A rehearsal of this grid takes long: there was no time for epsilon {names}.")
+    return lines
+
+
+def _went_wrong(outlook: Outlook) -> list[str]:
+    """Return that a rehearsal went far worse than what is typical, if one did: noise of a histogram has long tails."""
+    whole = outlook.tallies[outlook.epsilon][outlook.questions[0]]
+    worst = max(whole.each, default=0.0)
+    if worst <= max(USEFUL, FAR * whole.percent):
+        return []
+    told = (
+        f"Typical is the middle one of {len(whole.each)} rehearsals. In the worst, the whole map was off by "
+        f"{_percent(worst)}: that may happen in a town of so few households."
+    )
+    return [told]
+
+
+def _the(place: str) -> str:
+    if place == "whole map":
+        return "the whole map"
+    return place if place[0].isdigit() or place.startswith("one") else f"a {place}"
+
+
+def period(step: timedelta) -> str:
+    """Return a length of time; a day is called one."""
+    return "a day" if step == timedelta(days=1) else span(step)
+
+
+def _flag(step: timedelta) -> str:
+    """Return a step as `--step` takes it."""
+    return span(step).replace(",", "").replace(" ", "").replace("days", "d")
+
+
+def _percent(value: float) -> str:
+    """Return a percentage with as many digits as a few rehearsals tell.
+
+    >>> _percent(0.123), _percent(4.56), _percent(20.4), _percent(123.4)
+    ('0.1 %', '4.6 %', '20.4 %', '123 %')
+    """
+    if value >= MOST:
+        return f"over {MOST:,} %"
+    digits = 1 if value < 10 or abs(value - USEFUL) < 0.5 else 0  # noqa: PLR2004  # two digits, and 20.4 is above 20
+    return f"{value:,.{digits}f} %"
+
+
+def _rounded(value: float) -> float:
+    return float(f"{value:.2g}")

@@ -1,0 +1,1 @@
+"""Everything that the guarantee rests on: kernel, source, engines and ledger. PROOF.md has the argument."""

@@ -1,0 +1,1 @@
+"""What an engine is: its protocol, the tables it opens, and the engines by name."""

@@ -1,0 +1,123 @@
+"""What ingest asks of an engine: to open tables, to keep results, and to read what engines read differently."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Protocol
+
+from gridveil.trusted.engines.base.schema import HouseholdsTable, ReadingsTable
+
+if TYPE_CHECKING:
+    import ibis
+    import ibis.expr.types as ir
+    import pyarrow as pa
+
+    from gridveil.model.window import Window
+
+
+COUNTS = "-counts"
+"""The end of the key of what is counted in a result that is kept."""
+
+
+@dataclass(frozen=True)
+class Opened:
+    """The publisher's table, and its parts, each of which can be read by itself: some files, a slice, or the whole.
+
+    It is one table whatever is shown of it (`Engine.show`), so that a query is written once for all parts.
+    keys: what each part was made of, so that a result computed from it can be used again after an interruption;
+        without one it is computed anew. They hold names and sizes of private files: for the operator's machine only.
+    groups: of each part, the number of its files. Parts of the same are slices, and have no household in common.
+    rows: how many there are in all, if there are slices: as many must come out of them.
+    """
+
+    table: ibis.Table
+    keys: tuple[str | None, ...] = (None,)
+    groups: tuple[int, ...] = (0,)
+    rows: int | None = None
+
+
+class Engine(Protocol):
+    """An engine that ibis writes queries for. Its methods look at no row, but for `keep` and `batches`.
+
+    Required of an implementation, because the source's promise rests on it: whatever a row holds, no method but
+    `complaints` makes success or failure of a query depend on it, and a value is read the same on every engine, or is
+    null. Equal integers must come out of all engines, whatever the order and partitioning of rows.
+    """
+
+    def open(self, role: str, at: ReadingsTable | HouseholdsTable, window: Window | None = None) -> Opened:
+        """Return the publisher's table, all of it; `role` is what the engine calls it. Faults of a whole table raise.
+
+        window: the steps that will be read, for engines that can leave out files or partitions without any of them.
+        """
+
+    def show(self, role: str, parts: list[int]) -> None:
+        """Let a table that was opened have the rows of these parts, for what is computed from now on.
+
+        Of one part, no others. Of several, it may have all rows of a file that one of them is a slice of.
+        """
+
+    def keep(self, name: str, table: ibis.Table, key: str | None = None) -> ibis.Table:
+        """Compute a table once, and return it for later questions.
+
+        key: `RUN-PART`. What is kept with it may outlast this process, and is not computed again by the same run. What
+            is derived from that has the key with COUNTS at its end, and is gone when it is itself computed anew: bounds
+            rest on both being of one make (see `parts.together`).
+        """
+
+    def has(self, key: str) -> bool:
+        """Whether what is to be kept with that key is there already, from a run that was interrupted."""
+
+    def union(self, name: str, tables: list[ibis.Table]) -> ibis.Table:
+        """Return the rows of tables that were kept, as one."""
+
+    def batches(self, table: ibis.Table) -> Iterator[pa.RecordBatch]:
+        """Compute an answer, and give it out in pieces.
+
+        Only sums and counts are ever asked for; and, where results outlast the process, the households' numbers, for
+        their digest.
+        """
+
+    def complaints(self, path: str) -> AbstractContextManager[None]:
+        """Turn what the engine says of unreadable tables into ours, without words that may quote a row."""
+
+    def check_unchanged(self) -> None:
+        """Refuse a table that changed since it was opened, where the engine can tell. No row is read after this."""
+
+    def close(self) -> None:
+        """Take away what was kept without a key, and let go of the engine."""
+
+    def forget(self) -> None:
+        """Take away what was kept with a key: it is not needed any more."""
+
+    def double(self, column: ir.NumericColumn) -> ir.FloatingColumn:
+        """Return numbers as doubles; what does not fit is null or infinite."""
+
+    def double_of_text(self, text: ir.StringColumn) -> ir.FloatingColumn:
+        """Return doubles from text of the form `columns.NUMBER` (or null); what does not fit is null or infinite."""
+
+    def moment_of_text(self, text: ir.StringColumn, *, zoned: bool) -> ir.TimestampColumn:
+        """Return moments from text of the form `columns.TIMESTAMP` (or null): UTC if it is `zoned`, else by its clock.
+
+        Days and hours that do not exist are null. Text that has an offset is never asked for without `zoned`, nor the
+        other way round, except where the answer is not used.
+        """
+
+    def seconds(self, moment: ir.TimestampColumn | ir.DateColumn, origin: datetime) -> ir.IntegerColumn:
+        """Return whole seconds since `origin` (UTC), rounded down; a moment with a zone is converted to UTC first.
+
+        What is not a moment ("infinity") is null.
+        """
+
+    def bit_count(self, bits: ir.IntegerColumn) -> ir.IntegerColumn:
+        """Return how many bits of an int64 are set."""
+
+    def plain_text(self, text: ir.StringColumn) -> ir.StringColumn:
+        """Return text that is compared byte by byte, whatever collation its column has."""
+
+
+def answers(engine: Engine, table: ibis.Table) -> list[dict[str, Any]]:
+    """Compute a few sums or counts."""
+    return [row for batch in engine.batches(table) for row in batch.to_pylist()]

@@ -1,0 +1,157 @@
+"""Open a table of the publisher's: Parquet, CSV or DuckDB. Faults of a whole table stop here, with a clear error."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gridveil.model.errors import InputError
+from gridveil.model.window import Window
+from gridveil.trusted.engines.base.engine import Opened
+from gridveil.trusted.engines.base.partitions import files_of
+from gridveil.trusted.engines.base.schema import HouseholdsTable, ReadingsTable, kind_of
+from gridveil.trusted.engines.duckdb.csv_table import bind_csv, columns_of
+from gridveil.trusted.engines.duckdb.parquet_table import bind_parquet, count_rows, has_milliseconds, table_of, types_of
+from gridveil.trusted.engines.duckdb.slices import SLICE_ROWS, slices_of
+from gridveil.trusted.engines.duckdb.unreadable import reading
+
+if TYPE_CHECKING:
+    import ibis
+    from ibis.backends.duckdb import Backend
+
+PART_BYTES = 4 * 2**20
+"""Files smaller than this are read together: each part takes some time by itself."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """Some files, or a slice of their households: `where` is the condition of its rows."""
+
+    files: list[str]
+    where: str | None = None
+
+
+@dataclass(frozen=True)
+class Files:
+    """The parts of a table; `bind` gives files, or a slice of them, the name that queries have for the table."""
+
+    parts: list[Part]
+    bind: Callable[[list[str], str | None], None]
+
+    def show(self, parts: list[int]) -> None:
+        """Let the table have the rows of these parts: of several, those of whole files."""
+        some = [self.parts[part] for part in parts]
+        where = some[0].where if len(some) == 1 else None
+        self.bind(list(dict.fromkeys(file for part in some for file in part.files)), where)
+
+
+def open_table(
+    con: Backend, role: str, at: ReadingsTable | HouseholdsTable, window: Window | None = None
+) -> tuple[Opened, Files]:
+    """Return the publisher's table, without reading its rows. `role` is what the engine calls it."""
+    with reading(at.path):
+        files = files_of(at, window)
+    with reading(at.path, lambda: files):
+        kinds = {kind_of(file) for file in files}
+        if kinds == {"duckdb"}:
+            return Opened(_open_database(con, role, files, at.table)), Files([Part(files)], lambda *_: None)
+        if kinds == {"parquet"}:
+            types = types_of(files)
+            bind_parquet(con, role, files, types)
+            table = _known_types(table_of(con, role, types))
+            parts = [
+                [Part(group)] if has_milliseconds(types) else _sliced(con, group, at, table)
+                for group in _grouped(files)
+            ]
+            return _opened(table, parts, lambda some, where: bind_parquet(con, role, some, types, where))
+        if kinds == {"csv"}:
+            columns = columns_of(files, at.delimiter)
+            bind_csv(con, role, files, columns, at.delimiter)
+            parts = [[Part(group)] for group in _grouped(files)]
+            return _opened(con.table(role), parts, lambda some, _: bind_csv(con, role, some, columns, at.delimiter))
+    msg = f"{at.path}: not of a kind that gridveil reads; give .parquet, .csv, .csv.gz or .duckdb, all of one kind"
+    raise InputError(msg)
+
+
+def _opened(
+    table: ibis.Table, parts: list[list[Part]], bind: Callable[[list[str], str | None], None]
+) -> tuple[Opened, Files]:
+    """Return a table of files that are read group by group, each as a whole or in slices."""
+    flat = [(group, part) for group, slices in enumerate(parts) for part in slices]
+    keys = tuple(json.dumps([_identity(part.files), part.where]) for _, part in flat)
+    rows = count_rows(sorted({file for _, part in flat for file in part.files})) if len(flat) > len(parts) else None
+    return Opened(table, keys, tuple(group for group, _ in flat), rows), Files([part for _, part in flat], bind)
+
+
+def _sliced(con: Backend, files: list[str], at: ReadingsTable | HouseholdsTable, table: ibis.Table) -> list[Part]:
+    """Return files in slices, if they are large enough."""
+    kind = table.schema().get(at.household)
+    if isinstance(at, HouseholdsTable) or kind is None or not (kind.is_string() or kind.is_signed_integer()):
+        return [Part(files)]
+    [[threads]] = con.raw_sql("SELECT current_setting('threads')").fetchall()
+    slices = slices_of(files, at.household, str if kind.is_string() else int, SLICE_ROWS * threads)
+    return [Part(files, where) for where in slices]
+
+
+def _grouped(files: list[str]) -> list[list[str]]:
+    """Return files one after the other in groups, each of PART_BYTES or a little more, or all that is left."""
+    groups: list[list[str]] = [[]]
+    size = 0
+    for file in files:
+        if size >= PART_BYTES:
+            groups.append([])
+            size = 0
+        groups[-1].append(file)
+        size += Path(file).stat().st_size
+    return groups
+
+
+def _identity(files: list[str]) -> str:
+    """Return what tells whether files are still the same: a change gives another size or another time.
+
+    The second time is the system's own, of the last change of any kind: it shows what was given its old time back.
+    """
+    facts = [(str(Path(file).absolute()), Path(file).stat()) for file in files]
+    return json.dumps([(file, stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns, stat.st_ino) for file, stat in facts])
+
+
+def _open_database(con: Backend, name: str, files: list[str], table: str | None) -> ibis.Table:
+    path, *more = files
+    if more:
+        msg = f"{path}, {more[0]}: several databases; give one"
+        raise InputError(msg)
+    con.raw_sql("SET disabled_optimizers = 'statistics_propagation'")  # a view may read Parquet: see `open_parquet`
+    database = f"{name}_database"
+    con.attach(path, name=database, read_only=True)
+    listed = con.con.execute(
+        "SELECT table_name FROM information_schema.tables WHERE table_catalog = ? AND table_schema = 'main'", [database]
+    ).fetchall()
+    tables = sorted(name for (name,) in listed)
+    if table not in tables:
+        msg = f"{path}: which table? It has {', '.join(tables) or 'none'}; name one in the spec or as {path}::TABLE"
+        raise InputError(msg)
+    return _plain_text(_known_types(con.table(table, database=(database, "main"))))
+
+
+def _known_types(table: ibis.Table) -> ibis.Table:
+    """Make microseconds of nanoseconds with a zone, a type that ibis does not know."""
+    unknown = [column for column, kind in table.schema().items() if kind.is_unknown()]
+    moments = [column for column in unknown if str(table[column].type().raw_type) == "TIMESTAMPTZ_NS"]
+    return table.mutate(**{column: table[column].try_cast("timestamp('UTC')") for column in moments})
+
+
+def _plain_text(table: ibis.Table) -> ibis.Table:
+    """Take collations off text: under NOCASE, `h1` and `H1` would be joined, and one household sit in two cells."""
+    import ibis
+
+    @ibis.udf.scalar.builtin(signature=(("string",), "binary"))  # type: ignore[untyped-decorator]  # ibis has no types
+    def encode(text: object) -> object: ...  # the engine's own function
+
+    @ibis.udf.scalar.builtin(signature=(("binary",), "string"))  # type: ignore[untyped-decorator]  # ibis has no types
+    def decode(data: object) -> object: ...  # the engine's own function
+
+    texts = [column for column, kind in table.schema().items() if kind.is_string()]
+    return table.mutate(**{column: decode(encode(table[column])) for column in texts})

@@ -1,0 +1,1 @@
+"""PostgreSQL, where the readings are."""

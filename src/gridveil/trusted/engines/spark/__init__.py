@@ -1,0 +1,1 @@
+"""Spark, on this machine or a cluster."""

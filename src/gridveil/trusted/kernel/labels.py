@@ -1,0 +1,88 @@
+"""Exact sums of a cube by label. Labels keep their small shape: an axis of length 1 stands for "the same all along"."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from gridveil.model.errors import UsageError
+from gridveil.model.units import Ints
+from gridveil.trusted.kernel.account import Marks
+from gridveil.trusted.kernel.slabs import Slab
+
+
+def as_labels(labels: ArrayLike, shape: tuple[int, int, int]) -> Marks:
+    """Return the labels as integers with three axes, each as long as the cube's or 1; refuse what cannot be that."""
+    given = np.array(labels)  # a copy: what is charged for is what is answered, whatever becomes of the caller's array
+    if given.dtype.kind not in "iu" or given.ndim > len(shape):
+        msg = f"labels must be integers that broadcast to the cube {shape}, not {given.dtype} of shape {given.shape}"
+        raise UsageError(msg)
+    if given.dtype == np.uint64:  # numpy does not index with it
+        given = given.astype(np.int64)
+    marks = given.reshape((1,) * (len(shape) - given.ndim) + given.shape)
+    if any(have not in (1, want) for have, want in zip(marks.shape, shape, strict=True)) or not marks.size:
+        msg = f"labels of shape {given.shape} do not broadcast to the cube {shape}"
+        raise UsageError(msg)
+    if marks.min() < -1:
+        msg = f"label {marks.min()}: labels are 0, 1, 2, ...; -1 is not measured"
+        raise UsageError(msg)
+    return marks
+
+
+def sum_slabs(slabs: Iterable[Slab], marks: Marks, count: int) -> Ints:
+    """Return the sum of the cube over each label 0 .. count-1: that of all its slabs, added up in exact integers."""
+    sums = np.zeros(count, dtype=np.int64)
+    for rows, slab in slabs:
+        sums += sum_by_label(slab, marks[rows] if len(marks) > 1 else marks, count)
+    return sums
+
+
+def sum_by_label(cube: Ints, marks: Marks, count: int) -> Ints:
+    """Return the sum of the cube over each label 0 .. count-1, in exact integer arithmetic. O(cells x steps)."""
+    along = tuple(axis for axis in range(3) if marks.shape[axis] == 1)
+    reduced = cube.sum(axis=along, keepdims=True) if along else cube
+    sums = np.zeros(count + 1, dtype=np.int64)  # the last entry takes label -1
+    for slab, slab_marks in zip(reduced, marks, strict=True):
+        np.add.at(sums, slab_marks.ravel(), slab.ravel())
+    return sums[:count]
+
+
+def most_steps(marks: Marks, steps: int, count: int) -> Ints:
+    """Return for each label how many steps it has in one pillar, in the pillar that has most of it.
+
+    >>> most_steps(np.array([[[0, 0, 1], [2, -1, 0]]]), 3, 3)
+    array([2, 1, 1])
+    """
+    most = np.zeros(count, dtype=np.int64)
+    for slab in marks:
+        _, label, length = _runs(slab)
+        np.maximum.at(most, label, length)
+    return np.asarray(most * (steps // marks.shape[-1]), dtype=np.int64)
+
+
+def crowding(marks: Marks, steps: int) -> tuple[int, int]:
+    """Return how many labels a pillar has steps in, and how many steps in one label, each in the worst pillar.
+
+    >>> crowding(np.array([[[0, 0, 1], [2, -1, 0]]]), 3)
+    (2, 2)
+    """
+    most_labels = longest = 0
+    for slab in marks:
+        pillar, _, length = _runs(slab)
+        most_labels = max(most_labels, int(np.bincount(pillar).max(initial=0)))
+        longest = max(longest, int(length.max(initial=0)))
+    return most_labels, longest * (steps // marks.shape[-1])
+
+
+def _runs(slab: NDArray[Any]) -> tuple[Ints, Ints, Ints]:
+    """Return the pillar, label and number of steps of all that the pillars of one row of the map have steps in."""
+    ordered = np.sort(slab, axis=-1)  # of one row at a time: sorting all labels would take a copy of them
+    begins = np.ones(ordered.shape, dtype=bool)  # a pillar's first step begins a run
+    begins[:, 1:] = ordered[:, 1:] != ordered[:, :-1]
+    at = np.flatnonzero(begins)
+    label, length = ordered.ravel()[at].astype(np.int64), np.diff(at, append=ordered.size)
+    measured = label >= 0
+    return (at // ordered.shape[-1])[measured], label[measured], length[measured]

@@ -1,0 +1,126 @@
+"""Strategies with real entries, rounded to integers so that the kernel applies them exactly."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from gridveil.model.errors import BudgetError, UsageError
+from gridveil.model.units import Floats, Ints
+from gridveil.trusted.kernel.questions.saturation import saturated
+
+LARGEST_COLUMN = 2**52
+"""Of absolute entries added up, in units of the rounding: whole numbers below 2**53 add up exactly in doubles."""
+MOST_BITS = 30
+"""Of all factors together: finer rounding would gain nothing, and take int64 to its limits."""
+BITS_OF_NOISE = 48
+"""Noise of a larger scale than two to this power is left to coarser rounding (see `LARGEST_SCALE`)."""
+
+
+@dataclass(frozen=True)
+class Factor:
+    """What a strategy does along one axis: integer `rows` (row, place), standing for `rows / 2**bits`."""
+
+    rows: Ints
+    bits: int
+
+    @property
+    def matrix(self) -> Floats:
+        """The matrix that is applied."""
+        return self.rows / 2.0**self.bits
+
+
+Matrices = tuple[Floats | None, Floats | None, Floats | None]
+"""Of a strategy along x, y and t; `None` is an identity."""
+Factors = tuple[Factor | None, Factor | None, Factor | None]
+
+
+def checked_matrix(matrix: ArrayLike, length: int) -> Floats:
+    """Return a strategy's factor for an axis of this length, or refuse it."""
+    given = np.array(matrix, dtype=np.float64)  # a copy: what is charged for is what is applied
+    if given.ndim != 2 or not given.size or given.shape[1] != length:  # noqa: PLR2004  # a matrix
+        msg = f"a strategy for an axis of {length} needs a matrix with {length} columns, not one of shape {given.shape}"
+        raise UsageError(msg)
+    if not (np.isfinite(given).all() and (np.abs(given) <= 2.0**MOST_BITS).all() and given.any()):
+        msg = f"a strategy's entries must be finite, not all zero, and at most 2**{MOST_BITS}"
+        raise UsageError(msg)
+    return given
+
+
+def round_all(matrices: Matrices, scale: float) -> Factors:
+    """Round a strategy's factors, to be measured with noise of about `scale` Wh."""
+    bits = rounding_bits(matrices, scale)
+    x, y, t = (None if matrix is None else rounded(matrix, bits) for matrix in matrices)
+    return x, y, t
+
+
+def rounding_bits(matrices: Matrices, scale: float) -> int:
+    """Return how many bits after the point to keep in each factor that is not whole, if the noise is to be `scale` Wh.
+
+    Uses public numbers only. Whole factors need none.
+    """
+    fractional = sum(matrix is not None and not is_whole(matrix) for matrix in matrices)
+    if not fractional:
+        return 0
+    if not 0 < scale < math.inf:
+        msg = f"a strategy that calls for noise of scale {scale:g} Wh: scale the matrix, or change epsilon"
+        raise BudgetError(msg)
+    room = BITS_OF_NOISE - math.ceil(math.log2(scale))
+    return max(0, min(MOST_BITS, room) // fractional)
+
+
+def rounded(matrix: Floats, bits: int) -> Factor:
+    """Round a factor to multiples of `2**-bits`.
+
+    >>> rounded(np.array([[0.3, 1.0]]), 2).rows
+    array([[1, 4]])
+    """
+    bits = 0 if is_whole(matrix) else bits
+    rows = np.rint(matrix * 2.0**bits).astype(np.int64)
+    if not rows.any():
+        msg = f"a strategy's entries of at most {np.abs(matrix).max():.3g} vanish when rounded: scale the matrix up"
+        raise UsageError(msg)
+    if (np.abs(rows.astype(np.float64)).sum(axis=0) >= LARGEST_COLUMN).any():
+        msg = f"a strategy of {len(rows)} rows with entries up to {np.abs(matrix).max():.3g} cannot be charged exactly"
+        raise UsageError(msg)
+    return Factor(rows, bits)
+
+
+def is_whole(matrix: Floats) -> bool:
+    """Return whether all entries are whole numbers."""
+    return bool((matrix == np.rint(matrix)).all())
+
+
+def factors_of(x: ArrayLike | None, y: ArrayLike | None, t: ArrayLike | None, shape: tuple[int, ...]) -> Matrices:
+    """Return a strategy's matrices, checked; `None` is an identity."""
+    given = zip((x, y, t), shape, strict=True)
+    fx, fy, ft = (None if matrix is None else checked_matrix(matrix, length) for matrix, length in given)
+    return fx, fy, ft
+
+
+def column_sums(matrices: Matrices) -> Floats:
+    """Return how often a Wh in each cell and step is counted, axes (x, y, t); of length 1 along an identity.
+
+    Of whole matrices as `rounded` lets them pass, the sums along an axis are exact.
+    """
+    x, y, t = (np.ones(1) if matrix is None else np.abs(matrix).sum(axis=0) for matrix in matrices)
+    return np.asarray(np.einsum("i,j,k->ijk", x, y, t), dtype=np.float64)
+
+
+def whole(factors: Factors) -> Matrices:
+    """Return the factors' integers as matrices: what is applied, in units of the rounding."""
+    x, y, t = (None if factor is None else factor.rows.astype(np.float64) for factor in factors)
+    return x, y, t
+
+
+def apply_exactly(cube: Ints, factors: Factors) -> Ints:
+    """Return `(x (x) y (x) t) cube` in integers, exact, cut off at +-2**62 (see `saturated`)."""
+    wrapped, nearly = cube, cube.astype(np.float64)
+    for axis, factor in enumerate(factors):
+        if factor is not None:
+            wrapped = np.moveaxis(np.tensordot(factor.rows, wrapped, axes=(1, axis)), 0, axis)
+            nearly = np.moveaxis(np.tensordot(factor.rows.astype(np.float64), nearly, axes=(1, axis)), 0, axis)
+    return saturated(wrapped, nearly)

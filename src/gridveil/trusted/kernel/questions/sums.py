@@ -1,0 +1,94 @@
+"""Sums of the cube by label."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from gridveil.model.errors import UsageError
+from gridveil.model.units import Ints
+from gridveil.trusted.kernel.account import Account
+from gridveil.trusted.kernel.checks import relative_scales
+from gridveil.trusted.kernel.labels import as_labels, crowding, most_steps, sum_slabs
+from gridveil.trusted.kernel.noise import SMALLEST_SCALE
+from gridveil.trusted.kernel.questions.question import Question, Scope, unit_scale
+from gridveil.trusted.kernel.slabs import Slab
+from gridveil.trusted.kernel.staircase import best_staircase
+
+
+def ask_sums(
+    scope: Scope, labels: ArrayLike | None, epsilon: float, *, relative: ArrayLike | None, sequential: bool
+) -> Question:
+    """Return the question for the sum of the cube over each label; see `Kernel.sums`.
+
+    Guarantee: the scales are `s * relative` with `s` such that this measurement by itself costs `epsilon` in the
+    worst-off pillar: its own knapsack value, or the sum over labels `i` of
+    `max_p min(step * n_i(p), window) / b_i` (`n_i(p)`: steps of pillar `p` in label `i`) if `sequential`, which is
+    a fixed charge.
+    """
+    if labels is None:
+        return _ask_every_value(scope, epsilon, relative=relative, sequential=sequential)
+    marks = as_labels(labels, scope.shape)
+    ratios = relative_scales(relative, marks)
+    if sequential:
+        step = min(scope.bound.step, scope.bound.window)  # their product with steps then fits int64
+        most = np.minimum(step * most_steps(marks, scope.window.steps, len(ratios)), scope.bound.window)
+        own = float((most / ratios).sum())
+    else:
+        own = float(Account(scope.window, scope.bound).loss_with(marks, 1 / ratios).max())
+    scales = ratios * unit_scale(own, epsilon)
+    weights = None if sequential else (marks, 1 / scales)
+    return Question("sums", scope, epsilon, lambda slabs: sum_slabs(slabs, marks, len(scales)), scales, weights)
+
+
+def _ask_every_value(scope: Scope, epsilon: float, *, relative: ArrayLike | None, sequential: bool) -> Question:
+    """Return the question for every cell and step by itself, in the order x, y, t, without labels for them.
+
+    Guarantee: that of `ask_sums` for labels 0, 1, 2, ... and equal scales `b`. Each cell and step is in one label,
+    which weighs `1 / b`: to an account that is one weight for all of them, just as if they were one label
+    (see `varying`).
+    """
+    if relative is not None or sequential:
+        msg = "every cell and step by itself has the same noise: for relative scales or sequential charges, give labels"
+        raise UsageError(msg)
+    everything = np.zeros((1, 1, 1), dtype=np.int64)
+    own = float(Account(scope.window, scope.bound).loss_with(everything, np.ones(1)).max())
+    scale = np.array([unit_scale(own, epsilon)])
+
+    def exact(slabs: Iterable[Slab]) -> Ints:
+        values = np.empty(scope.shape, dtype=np.int64)
+        for rows, slab in slabs:
+            values[rows] = slab
+        return values.reshape(-1)
+
+    scales = np.broadcast_to(scale, math.prod(scope.shape))
+    return Question("sums", scope, epsilon, exact, scales, (everything, 1 / scale))
+
+
+def ask_staircase_sums(
+    scope: Scope, labels: ArrayLike | None, epsilon: float, *, relative: ArrayLike | None, sequential: bool
+) -> Question:
+    """Return the same question, answered with staircase noise; see `Kernel.sums`.
+
+    Guarantee: a fixed charge of `epsilon`. In pillar `p` a household moves the sum of label `i` by at most
+    `min(step * n_i(p), window)` (`n_i(p)`: steps of `p` in label `i`), which is 0 in labels that the pillar has no step
+    in, and at most `delta`, the largest of them, in the others. By the guarantee of `Staircase` it loses no more than
+    the staircase's epsilon in each of those; the largest number of labels in a pillar times that is `epsilon`, less a
+    little: floats err by far less than the slack of `unit_scale`, and so does the sampler (see `ExactNoise`).
+    The loss of a staircase is not in proportion to the shift, so the window bound cannot be shared out among labels:
+    many labels in one pillar are better measured with Laplace noise.
+    """
+    if labels is None or relative is not None or sequential:
+        msg = "staircase noise is the same for all labels, which must be given: anything else is for Laplace noise"
+        raise UsageError(msg)
+    marks = as_labels(labels, scope.shape)
+    count = len(relative_scales(None, marks))
+    most_labels, longest = crowding(marks, scope.window.steps)
+    delta = min(scope.bound.step * longest, scope.bound.window)
+    staircase = best_staircase(delta, 1 / unit_scale(most_labels, epsilon))
+    # Noise that is zero in practice keeps a scale that one can divide by.
+    scales = np.full(count, max(math.sqrt(staircase.variance / 2), SMALLEST_SCALE))
+    return Question("sums", scope, epsilon, lambda slabs: sum_slabs(slabs, marks, count), scales, None, staircase)

@@ -1,0 +1,140 @@
+"""From the publisher's tables to the source, materialised once, and the operator's report."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+
+from gridveil.geography.grid import Grid
+from gridveil.model.errors import InputError
+from gridveil.model.progress import Progress, silent
+from gridveil.model.window import Window
+from gridveil.trusted.engines.base.engine import Engine, answers
+from gridveil.trusted.engines.base.partitions import has_fields
+from gridveil.trusted.engines.base.registry import connect
+from gridveil.trusted.engines.base.schema import HouseholdsTable, ReadingsTable
+from gridveil.trusted.engines.base.settings import EngineSettings
+from gridveil.trusted.kernel.slabs import is_held
+from gridveil.trusted.source.again import examples, look_again, resolved
+from gridveil.trusted.source.checkpoints import digest, run_key
+from gridveil.trusted.source.parts import Readings, Summed, contributions, doubtful, together
+from gridveil.trusted.source.plausible import warnings_of
+from gridveil.trusted.source.report import Report, household_faults, reading_faults
+from gridveil.trusted.source.rules import coordinates, judged, places
+from gridveil.trusted.source.source import IngestedSource
+
+BY_DEFAULT = EngineSettings()
+STAGE = "read the tables"
+READINGS = "readings"
+AGAIN = "look again at doubtful readings"
+FEW = 4
+"""So many parts are kept in memory, unless something else was stated; more go to files, which are smaller."""
+
+
+def axes(households_table: HouseholdsTable, settings: EngineSettings = BY_DEFAULT) -> tuple[str, str]:
+    """Return the names of the columns of the place, without reading a row."""
+    engine = connect(replace(settings, scratch=None))
+    try:
+        with engine.complaints(households_table.path):
+            return coordinates(engine.open("households", households_table).table, households_table)
+    finally:
+        engine.close()
+
+
+def ingest(
+    readings_table: ReadingsTable,
+    households_table: HouseholdsTable,
+    grid: Grid,
+    window: Window,
+    settings: EngineSettings = BY_DEFAULT,
+    progress: Progress = silent,
+) -> tuple[IngestedSource, Report]:
+    """Read both tables and return the source of `window` (all steps to be read), with the report on its faults.
+
+    A household's rows decide on nothing but its own contribution, whatever they hold (see `rules`). Only a fault of a
+    whole table raises. Cost: linear in rows; parts with a reading in a step that has doubtful ones are read again, and
+    so is the first part with a fault, for an example of it.
+    """
+    progress(STAGE, 0.0)
+    engine = connect(settings)
+    try:
+        return _ingest(engine, readings_table, households_table, grid, window, settings, progress)
+    except BaseException:
+        engine.close()
+        raise
+
+
+def _ingest(
+    engine: Engine,
+    readings_table: ReadingsTable,
+    households_table: HouseholdsTable,
+    grid: Grid,
+    window: Window,
+    settings: EngineSettings,
+    progress: Progress,
+) -> tuple[IngestedSource, Report]:
+    with engine.complaints(households_table.path):
+        where = places(engine, engine.open("households", households_table).table, households_table, grid)
+        faults = household_faults(engine, where, grid)
+        # Of this table, because an engine that knows its size can bring it to the readings, instead of sorting those.
+        [count] = answers(engine, where.numbers.agg(households=where.numbers.number.count()))
+    with engine.complaints(readings_table.path):
+        parts: list[Summed] = []
+        opened = engine.open(READINGS, readings_table, window)
+        readings = Readings(engine, READINGS, opened, readings_table, window, where.numbers)
+        small = settings.scratch is None and settings.memory is None and len(opened.keys) <= FEW
+        outlasts = settings.scratch is not None and any(opened.keys)
+        run = run_key(engine, where.numbers, (readings_table, households_table), grid, window) if outlasts else "run"
+        keys = [f"{run}-{digest(key)}" if key and not small else None for key in opened.keys]
+        there = [key is not None and engine.has(key) for key in keys]
+        tell = _Rate(progress, there)
+        sums = contributions(judged(readings.rows(), where.numbers, window), window)
+        if not is_held(grid.cells * window.steps):  # so that a slab's households are in few places
+            sums = sums.order_by("number")
+        for index, key in enumerate(keys):
+            parts.append(Summed.of(readings, index, sums, key))
+            tell(parts)
+        total = sum(part.readings + sum(part.faults.values()) for part in parts)
+        if opened.rows not in (None, total):
+            msg = f"{readings_table.path}: the statistics in its files are not those of their rows; write them again"
+            raise InputError(msg)
+        progress(STAGE, 1.0)
+        progress(AGAIN, 0.0)
+        table = together(engine, parts)
+        doubt = engine.keep("doubtful", table.filter(doubtful(engine, table)).select("number", "step"))
+        once = look_again(readings, parts, doubt)
+        if once is not None:
+            sure = table.filter(~doubtful(engine, table)).select("number", "step", "wh")
+            table = sure.union(engine.keep("resolved", resolved(once)))
+        found = examples(readings, parts)
+        dropped, of_readings = reading_faults(engine, parts, once, found, by_days=has_fields(readings_table.path))
+        engine.check_unchanged()
+    progress(AGAIN, 1.0)
+    counted = sum(part.readings for part in parts) - dropped
+    sums = table.select("number", "step", "wh")
+    source = IngestedSource(engine, grid, window, sums, where.located, readings_table.path)
+    return source, Report(count["households"], total, counted, (*faults, *of_readings), warnings_of(parts, window))
+
+
+class _Rate:
+    """Tells the operator how far and how fast parts are read: rounded, as counts of readings are private.
+
+    What an interrupted run had read is told once, and is no part of this run's work: it would pass for speed.
+    """
+
+    def __init__(self, progress: Progress, there: list[bool]) -> None:
+        self.progress, self.there = progress, there
+        self.last, self.readings, self.seconds = time.monotonic(), 0, 1e-3
+        if any(there):
+            progress(f"{sum(there)} of {len(there)} parts were read before.", 1.0)
+
+    def __call__(self, parts: list[Summed]) -> None:
+        """Tell of the last of `parts`."""
+        now, number, of = time.monotonic(), len(parts), len(self.there)
+        since, self.last = now - self.last, now
+        if self.there[number - 1]:
+            return
+        self.readings, self.seconds = self.readings + parts[-1].readings, self.seconds + since
+        rate = f"{self.readings / self.seconds / 1e6:.2g} M readings/s"
+        told = f" ({number} of {of} parts, {rate})" if of > 1 else ""
+        self.progress(f"{STAGE}{told}", self.there[:number].count(False) / self.there.count(False))

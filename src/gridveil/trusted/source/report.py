@@ -1,0 +1,171 @@
+"""What was dropped and why: for the operator only, never for a release."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from gridveil.geography.grid import Grid
+from gridveil.trusted.engines.base.engine import Engine, answers
+from gridveil.trusted.source.rules import ENERGY_FAULT, OUTSIDE_STEPS, READING_FAULTS, TIMESTAMP_FAULT, Places
+
+if TYPE_CHECKING:
+    import ibis
+
+    from gridveil.trusted.source.parts import Summed
+
+NOTHING_COUNTED = (
+    "WARNING: no reading counts, so a release is nothing but noise. Check the extent (X0,Y0,X1,Y1: west, south, east, "
+    "north), start and steps, timezone, unit, and that the ids of both tables are the same."
+)
+
+
+FAULTS, OVER = (*READING_FAULTS, "energy above 1 GWh, counted as 1 GWh"), len(READING_FAULTS)
+
+READABLE = {
+    TIMESTAMP_FAULT: "write 2013-02-04 00:30:00, year first (docs/input.md, Time)",
+    ENERGY_FAULT: "write 0.5, with a point (docs/input.md, Energy)",
+}
+"""For text that has another form."""
+NOT_TEXT = {
+    TIMESTAMP_FAULT: "there is none (empty or null), or one that is not finite",
+    ENERGY_FAULT: "there is none (empty or null), or it is NaN or infinite",
+}
+"""Where no text was written that could have another form."""
+
+BESIDE = (
+    "files of the window's days are read whole, and on purpose those of the day before and the day after, in which "
+    "readings of the window may lie: their rows of other times are here, as they should be. Where the files of the "
+    "window's own days hold another day's readings, those are here too, and then fewer readings count than you expect "
+    "(docs/regular-publication.md, Only the files of the window)"
+)
+
+LONGEST_SHOWN = 40
+
+OUTSIDE = "outside the extent: household dropped"
+
+
+@dataclass(frozen=True)
+class Fault:
+    """How often something was wrong, with one household that it happened to, and what may help."""
+
+    table: str
+    what: str
+    count: int
+    example: str | None
+    hint: str | None = None
+
+
+@dataclass(frozen=True)
+class Report:
+    """What ingest saw. Exact counts of private data: show it to nobody but the operator."""
+
+    households: int
+    readings: int
+    counted: int
+    faults: tuple[Fault, ...]
+    notices: tuple[str, ...] = ()
+    """What no single row shows (see `plausible`)."""
+
+    def __str__(self) -> str:
+        rows = f"{self.readings:,} rows of readings, {self.counted:,} of them counted"
+        lines = [
+            f"{rows}; {self.households:,} households inside the extent.",
+            *self.warnings,
+            *(f"  {fault.table}: {fault.what}: {fault.count:,}" for fault in self.faults),
+            *self.hints,
+        ]
+        return "\n".join(lines)
+
+    @property
+    def warnings(self) -> list[str]:
+        """What should keep the operator from publishing."""
+        return list(self.notices) if self.counted else [NOTHING_COUNTED]
+
+    @property
+    def hints(self) -> list[str]:
+        """What may help, with a value from the tables as an example."""
+        return [f"{fault.what.capitalize()}: {fault.hint}" for fault in self.faults if fault.hint]
+
+
+def reading_faults(
+    engine: Engine,
+    parts: list[Summed],
+    once: ibis.Table | None,
+    examples: dict[int, dict[str, Any]],
+    *,
+    by_days: bool = False,
+) -> tuple[int, list[Fault]]:
+    """Return how many readings are duplicates, and all that is wrong with the rows of readings.
+
+    once, examples: what was found by `again.look_again` and `again.examples`.
+    by_days: whether files were chosen by the days of the window.
+    """
+    counts = sum((Counter(part.faults) for part in parts), Counter())
+    twice = 0
+    if once is not None:
+        of_doubt = once.agg(duplicates=(once.rows - 1).sum(), over=once.over.sum(), example=once.example.min())
+        [found] = answers(engine, of_doubt)
+        twice, counts[OVER] = found["duplicates"] or 0, found["over"] or 0
+        examples = {**examples, OVER: {"example": found["example"], "text": None}}
+    faults = [
+        Fault("readings", FAULTS[code], count, example["example"], _hint(code, example["text"], by_days=by_days))
+        for code, count in sorted((+counts).items())
+        for example in [examples.get(code, {"example": None, "text": None})]  # unless files changed meanwhile
+    ]
+    duplicates = [Fault("readings", "duplicate: same household and second", twice, None)] if twice else []
+    return twice, [*faults, *duplicates]
+
+
+def _hint(fault: int, text: str | None, *, by_days: bool) -> str | None:
+    """Return what is readable, beside what is not; or why rows are outside the steps."""
+    if by_days and FAULTS[fault] == OUTSIDE_STEPS:
+        return BESIDE
+    if fault not in READABLE:
+        return None
+    return NOT_TEXT[fault] if text is None else f"there is {_shown(text)}; {READABLE[fault]}"
+
+
+def _shown(text: str) -> str:
+    """Return text of anybody's letter by letter, never as commands to a terminal, and not all of it if it is long."""
+    return ascii(text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]}...")
+
+
+def household_faults(engine: Engine, places: Places, grid: Grid) -> list[Fault]:
+    """Count what is wrong with the table of households."""
+    rows, seen = places.rows, places.seen
+    no_place = rows.household.notnull() & (rows.x.isnull() | rows.y.isnull())
+    of_rows = rows.agg(
+        nameless=rows.household.isnull().sum(), placeless=no_place.sum(), example=rows.household.min(where=no_place)
+    )
+    conflict, outside = (seen.usable > 0) & ~seen.one_place, seen.one_place & ~seen.inside
+    twice = seen.one_place & (seen.usable > 1)
+    of_seen = seen.agg(
+        conflicts=conflict.sum(),
+        conflict=seen.household.min(where=conflict),
+        outsiders=outside.sum(),
+        outsider=seen.household.min(where=outside),
+        x=seen.west.argmin(seen.household, where=outside),
+        y=seen.south.argmin(seen.household, where=outside),
+        repeats=(seen.usable - 1).sum(where=twice),
+        repeated=seen.household.min(where=twice),
+    )
+    [a], [b] = answers(engine, of_rows), answers(engine, of_seen)
+    faults = (
+        Fault("households", "household missing, or line unreadable", a["nameless"] or 0, None),
+        Fault("households", "coordinate missing, unreadable or not finite", a["placeless"] or 0, a["example"]),
+        Fault("households", "two different places: household dropped", b["conflicts"] or 0, b["conflict"]),
+        Fault("households", OUTSIDE, b["outsiders"] or 0, b["outsider"], _where(b["x"], b["y"], grid)),
+        Fault("households", "same household and place again", b["repeats"] or 0, b["repeated"]),
+    )
+    return [fault for fault in faults if fault.count]
+
+
+def _where(x: float | None, y: float | None, grid: Grid) -> str | None:
+    """Return a place that is outside, beside the extent."""
+    if x is None or y is None:
+        return None
+    extent = f"the extent is x {grid.x0:g} to {grid.x1:g}, y {grid.y0:g} to {grid.y1:g}"
+    turned = grid.x0 <= y < grid.x1 and grid.y0 <= x < grid.y1
+    return f"one is at x {x:g}, y {y:g}; {extent}" + ("; with x and y swapped it would be inside" if turned else "")

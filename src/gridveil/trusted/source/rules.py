@@ -1,0 +1,200 @@
+"""Which rows count. Each rule looks at one row, or at the rows of one household: never at the order of rows.
+
+Rows of readings, by the first rule that applies:
+  no household, or a line that cannot be read; timestamp missing or unreadable; outside the steps read; energy missing,
+  unreadable or not finite; energy negative; a household that is not in the table of households; a household without a
+  usable place.
+Several readings of one household at the same second: the smallest counts, the others are duplicates.
+A reading above 1 GWh counts as 1 GWh.
+
+Rows of households: no household; a coordinate missing, unreadable or not finite. Of the rest, a household with two
+different places is dropped altogether, and so is one outside the extent; the same place twice counts once.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from gridveil.geography.grid import Grid
+from gridveil.model.errors import InputError, UsageError
+from gridveil.model.window import Window
+from gridveil.trusted.engines.base.schema import HouseholdsTable, ReadingsTable, require_columns, told_columns
+from gridveil.trusted.source.columns import identifier, number, seconds, written
+
+if TYPE_CHECKING:
+    import ibis
+    import ibis.expr.types as ir
+
+    from gridveil.trusted.engines.base.engine import Engine
+
+LARGEST_READING = 10**9
+"""Wh; fits int32. No number of rows takes a sum out of int64, and so makes a publication fail: of each second, one
+reading counts at most, so that a step of less than 290 years stays inside; and before duplicates are found, the sum of
+a household's step is itself cut off at this number (see `parts.contributions`)."""
+
+FAULTY = -1
+"""The number of rows that do not count."""
+
+OUTSIDE_STEPS = "outside the steps read"
+READING_FAULTS = (
+    "household missing, or line unreadable",
+    "timestamp missing or unreadable",
+    OUTSIDE_STEPS,
+    "energy missing, unreadable or not finite",
+    "energy negative",
+    "household not in the table of households",
+    "household without a usable place",
+)
+
+TIMESTAMP_FAULT, ENERGY_FAULT = 1, 3
+"""Which of READING_FAULTS are about text that has another form."""
+
+OF_HOUSEHOLDS = {5, 6}
+"""Which of READING_FAULTS are seen only beside the table of households."""
+
+
+@dataclass(frozen=True)
+class Places:
+    """Households' places: `seen` has one row per household named, `located` those that count, with their cell.
+
+    `numbers` has the household and number of all that are named; without a usable place the number is null.
+    """
+
+    rows: ibis.Table
+    seen: ibis.Table
+    located: ibis.Table
+    numbers: ibis.Table
+
+
+def places(engine: Engine, table: ibis.Table, schema: HouseholdsTable, grid: Grid) -> Places:
+    """Return the cell of every household, `x * ny + y`, computed once. Numbers go up from cell to cell."""
+    import ibis
+
+    width, height = grid.x1 - grid.x0, grid.y1 - grid.y0
+    if not (math.isfinite(width) and math.isfinite(height)):
+        msg = f"extent {grid.x0},{grid.y0},{grid.x1},{grid.y1}: too large to tell places apart"
+        raise UsageError(msg)
+    x, y = coordinates(table, schema)
+    require_columns(table, schema.path, {"household": schema.household, "x": x, "y": y})
+    rows = table.select(
+        household=identifier(engine, table[schema.household], schema.path).nullif(""),
+        x=number(engine, table[x], schema.path),
+        y=number(engine, table[y], schema.path),
+    )
+    named = rows.filter(rows.household.notnull())
+    usable = named.x.notnull() & named.y.notnull()
+    seen = named.group_by("household").agg(
+        west=named.x.min(where=usable),
+        east=named.x.max(where=usable),
+        south=named.y.min(where=usable),
+        north=named.y.max(where=usable),
+        usable=usable.sum(),
+    )
+    one_place = (seen.west == seen.east) & (seen.south == seen.north)
+    inside = (seen.west >= grid.x0) & (seen.west < grid.x1) & (seen.south >= grid.y0) & (seen.south < grid.y1)
+    seen = engine.keep(
+        "seen", seen.mutate(one_place=one_place, inside=inside).fill_null({"one_place": False, "inside": False})
+    )
+    kept = seen.filter(seen.one_place & seen.inside)
+    column = ((kept.west - grid.x0) / width * grid.nx).floor().cast("int64")
+    row = ((kept.south - grid.y0) / height * grid.ny).floor().cast("int64")
+    # Just below the upper edge, rounding may reach it: such a place is in the last cell.
+    cells = kept.select("household", cell=ibis.least(column, grid.nx - 1) * grid.ny + ibis.least(row, grid.ny - 1))
+    first = ibis.row_number().over(order_by=[cells.cell, cells.household])
+    located = engine.keep("located", cells.select("household", "cell", number=first))
+    numbers = seen.left_join(located, "household").select("household", "number")
+    return Places(rows, seen, located, engine.keep("numbers", numbers))
+
+
+def coordinates(table: ibis.Table, schema: HouseholdsTable) -> tuple[str, str]:
+    """Return the names of the columns of the place."""
+    if schema.x is not None and schema.y is not None:
+        return schema.x, schema.y
+    found = [pair for pair in (("lon", "lat"), ("x", "y")) if set(pair) <= set(table.columns)]
+    if len(found) != 1:
+        has = "both" if found else "neither"
+        msg = (
+            f"{schema.path}: it has {has} of lon, lat and x, y. {told_columns(table)} "
+            "Say in a spec which columns hold the coordinates: [households] x = ..., y = ... (docs/input.md, Tables)"
+        )
+        raise InputError(msg)
+    return found[0]
+
+
+def readings(
+    engine: Engine, table: ibis.Table, schema: ReadingsTable, window: Window, of: ibis.Table | None = None
+) -> ibis.Table:
+    """Return household, second and (unrounded) Wh of every row; what is unreadable is null, or an empty household.
+
+    `time_text` and `energy_text` are what was written there, to show the operator; null where it is not text.
+    of: a table of households, if only their rows are wanted.
+    """
+    names = {"household": schema.household, "timestamp": schema.timestamp, "energy": schema.energy}
+    require_columns(table, schema.path, names)
+    if of is not None:
+        theirs = identifier(engine, table[schema.household], schema.path) == of.household
+        table = table.semi_join(of, theirs).view()  # ibis cannot join on what a join computed
+    return table.select(
+        household=identifier(engine, table[schema.household], schema.path),
+        # An interval's end belongs to the step that it closes.
+        second=seconds(engine, table[schema.timestamp], schema.path, window, schema.timezone)
+        - int(schema.timestamps == "end"),
+        wh=number(engine, table[schema.energy], schema.path) * _wh_per_unit(schema),
+        time_text=written(table[schema.timestamp]),
+        energy_text=written(table[schema.energy]),
+    )
+
+
+def faults_of(rows: ibis.Table, window: Window, *, with_numbers: bool) -> tuple[ir.BooleanColumn, ...]:
+    """Return the faults of rows, in the order of READING_FAULTS; OF_HOUSEHOLDS only of rows joined `with_numbers`."""
+    within = (rows.second >= 0) & (rows.second < length(window) * window.steps)
+    nameless = rows.household.isnull() | (rows.household == "")
+    faults = (nameless, rows.second.isnull(), ~within, rows.wh.isnull(), rows.wh < 0)
+    return (*faults, rows.household_right.isnull(), rows.number.isnull()) if with_numbers else faults
+
+
+def first_fault(faults: tuple[ir.BooleanColumn, ...]) -> ir.IntegerColumn:
+    """Return which fault is the first that applies; null if none does."""
+    import ibis
+
+    return ibis.cases(*((fault, index) for index, fault in enumerate(faults))).cast("int64")
+
+
+def judged(rows: ibis.Table, numbers: ibis.Table, window: Window) -> ibis.Table:
+    """Return number, step, second of the step and whole Wh of every reading, and if it is `over` what may count.
+
+    One with a fault has the number FAULTY, and for its step which of READING_FAULTS it is.
+    """
+    import ibis
+
+    of = rows.left_join(numbers, "household")
+    # Where one of these is null, the row has a fault. Few have: only of those is it asked which.
+    good = (of.second >= 0) & (of.second < length(window) * window.steps) & (of.wh >= 0) & of.number.notnull()
+    of = of.mutate(good=ibis.coalesce(good, False))
+    fault = first_fault(faults_of(of, window, with_numbers=True))
+    of = of.select(
+        number=of.good.ifelse(of.number, FAULTY),
+        since=of.good.ifelse(of.second, fault * length(window)),
+        # The caps come before the cast: no finite number fails. Halves round up: engines differ on their own rule.
+        wh=of.good.ifelse((ibis.greatest(ibis.least(of.wh, float(LARGEST_READING)), 0.0) + 0.5).floor(), 0),
+        over=of.wh > LARGEST_READING,
+        household="household",
+    )
+    step = (of.since // length(window)).cast("int64")
+    return of.select("number", "wh", "over", "household", step=step, second=of.since - step * length(window))
+
+
+def length(window: Window) -> int:
+    """Return the seconds of a step."""
+    return int(window.step.total_seconds())
+
+
+def _wh_per_unit(schema: ReadingsTable) -> float:
+    if schema.unit != "kW":
+        return 1000.0 if schema.unit == "kWh" else 1.0
+    if schema.interval is None:
+        msg = 'readings in kW: state the meter\'s interval (e.g. interval = "30min"), so that power becomes energy'
+        raise UsageError(msg)
+    return 1000.0 * schema.interval / 3600.0

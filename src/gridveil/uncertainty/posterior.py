@@ -1,0 +1,233 @@
+"""The error model of draws of what may be true; see `gridveil.model.estimate.Posterior`.
+
+The use in a box is a mixture over draws `r`, each with the mean `sum_k S_rk T_rk` over regions `k` (`S` the energy of
+the box's cells in the region, `T` the part of the region's profile in the period) and the variance `sum_k Q_rk v_k`:
+`v` of the behaviour of one household, and `Q` the sum of squares of the households' totals, which nobody measured. With
+households of the mean square over mean `size` it is about `size * S`, and of a lonely one `S^2`. A profile is that of
+all the region's households together, so what strays in one part of a region is missed in the rest: `Q` is multiplied
+with the part of the region's energy that lies outside the box.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gridveil.model.errors import UsageError
+from gridveil.model.estimate import Behaviour, Posterior
+from gridveil.model.prefix import prefix_sums
+from gridveil.model.units import WH_PER_KWH, Floats, Ints
+from gridveil.uncertainty.area_draws import DrawsArea
+from gridveil.uncertainty.area_errors import Bars, covered
+from gridveil.uncertainty.behaviour import half_variances, variances
+from gridveil.uncertainty.cells_draws import CellBlock, blocks_of
+from gridveil.uncertainty.error_model import FEWEST_REPLICATES, Shape
+from gridveil.uncertainty.likely import NOTHING, Likely, held
+
+Stored32 = NDArray[np.float32]
+
+MOST_NUMBERS = 2**23  # in the draws of space: 200 draws up to 200 x 200 cells, 128 on 256 x 256
+FEWEST_DRAWS = 32
+KEPT_BITS = 12  # of the 23 that a float32 has after the comma: draws are no exact numbers, and they compress
+BATCH_NUMBERS = 2**20
+FEW_CELLS = 1024  # take a twentieth of a second
+
+
+@dataclass(frozen=True)
+class Draws:
+    """A `Posterior` in kWh, file axes: space (draw, y, x), region (y, x), time (draw, region, time), size (draw)."""
+
+    space: Stored32
+    region: Ints
+    time: Stored32
+    size: Stored32
+    behaviour: Behaviour
+    hours: float
+
+    @classmethod
+    def of(cls, errors: Posterior, shape: Shape, hours: float) -> Draws:
+        """Take over a mechanism's draws, no more than a release has room for, and rounded as they are stored."""
+        steps, ny, nx = shape
+        count, regions = errors.time.shape[:2]
+        shapes = (errors.space.shape, errors.region.shape, errors.time.shape, errors.size.shape)
+        if shapes != ((count, nx, ny), (nx, ny), (count, regions, steps), (count,)):
+            msg = f"draws of shapes {shapes} do not fit a cube of {(nx, ny, steps)}"
+            raise UsageError(msg)
+        most = max(FEWEST_DRAWS, MOST_NUMBERS // (nx * ny))
+        some = np.linspace(0, count - 1, min(count, most)).round().astype(int)
+        draws = cls(
+            rounded(errors.space[some].transpose(0, 2, 1) / WH_PER_KWH),
+            np.ascontiguousarray(errors.region.T),
+            rounded(errors.time[some]),
+            rounded(errors.size[some] / WH_PER_KWH),
+            errors.behaviour,
+            hours,
+        )
+        draws.check()
+        return draws
+
+    def check(self) -> None:
+        """Refuse numbers that make no sense, whoever wrote them."""
+        numbers = (self.space, self.time, self.size)
+        if len(self.size) < FEWEST_REPLICATES:
+            msg = f"{len(self.size)} draws make no error bar"
+            raise UsageError(msg)
+        if not all(np.isfinite(some).all() and (some >= 0).all() for some in numbers):
+            msg = "draws of what may be true are negative or not finite"
+            raise UsageError(msg)
+        if self.region.min() < 0 or self.region.max() >= self.time.shape[1]:
+            msg = f"regions from {self.region.min()} to {self.region.max()} for {self.time.shape[1]} profiles"
+            raise UsageError(msg)
+        terms = np.array([self.behaviour.strengths, self.behaviour.hours, self.behaviour.periods])
+        if not (np.isfinite(terms[:2]).all() and (terms[0] >= 0).all() and (terms[1:] > 0).all() and self.hours > 0):
+            msg = "a behaviour of households that makes no sense"
+            raise UsageError(msg)
+
+    def cell_errors(self, steps: slice, shape: Shape) -> Floats:
+        """Return the standard error of every cell in some steps."""
+        count = len(self.size)
+        result = np.empty((len(range(*steps.indices(shape[0]))), *shape[1:]))
+        for region in np.unique(self.region):
+            inside = self.region == region
+            cells, time = self.space[:, inside].astype(np.float64), self.time[:, region, steps].astype(np.float64)
+            mean = time.T @ cells / count
+            spread = (time.T**2 @ cells**2 - count * mean**2) / (count - 1)
+            own = np.outer(self._single[region, steps], self._squares[inside])
+            result[:, inside] = np.sqrt(np.maximum(spread, 0.0) + own)
+        return result
+
+    def bars(self, ranges: NDArray[np.int64], values: Floats) -> Bars:
+        """Return standard error, lower and upper end of each range query's 95 % interval, values inside."""
+        most = max(1, BATCH_NUMBERS // (self.likely.scores.size + 8 * self.time.shape[1] * len(self.size)))
+        batches = np.array_split(ranges, -(-len(ranges) // most)) if len(ranges) else [ranges]
+        error, low, high = (np.concatenate(column) for column in zip(*map(self._bars, batches), strict=True))
+        return held((error, low, high), values)
+
+    def _bars(self, ranges: NDArray[np.int64]) -> Bars:
+        space, time = self._space_of(ranges), self._time_of(ranges[:, 4:])
+        return self.likely.bars(space, time, variances(self._half, ranges[:, 4:], time.mean(axis=2)))
+
+    def of_area(self, weights: Floats) -> DrawsArea:
+        """Return the errors of an area, weights (y, x)."""
+        touched = np.unique(self.region[weights > 0])
+        space = np.zeros((max(1, len(touched)), len(self.size)))
+        for place, region in enumerate(touched):
+            own = np.where(self.region == region, weights, 0.0)
+            box = covered(own)
+            space[place] = self.space[:, *box].astype(np.float64).reshape(len(self.size), -1) @ own[box].ravel()
+        regions = touched if len(touched) else np.zeros(1, int)  # where there is nothing, any profile will do
+        return DrawsArea(
+            self.likely,
+            space,
+            (self._time_sums, regions),
+            float(weights.max()),
+            self._half,
+            (self.behaviour, self.hours),
+        )
+
+    def of_cells(self, start: int, stop: int, values: Floats) -> Bars:
+        """Return the bars of every single cell over one period, values inside.
+
+        On a small grid as `bars` has them. On a large one they are solved for in a coarser mixture; see `cells_draws`.
+        """
+        period = np.array([[start, stop]])
+        time = self.time[:, :, start:stop].sum(axis=2, dtype=np.float64).T  # the first slice need not wait for all sums
+        own = variances(self._half, period, time.mean(axis=1)[None])[0]
+        bars = np.empty((3, values.size))
+        if values.size > FEW_CELLS:
+            for block in self._blocks:
+                bars[:, block.cells] = block.bars(time[block.region], float(own[block.region]))
+        else:
+            for region in np.unique(self.region):
+                inside = np.flatnonzero(self.region.ravel() == region)
+                space = self.space.reshape(len(self.size), -1)[:, None, inside].T.astype(np.float64)
+                bars[:, inside] = self.likely.bars(space, time[None, [region]], own[None, [region]])
+        error, low, high = bars.reshape(3, *values.shape)
+        return held((error, low, high), values)
+
+    @cached_property
+    def _blocks(self) -> list[CellBlock]:
+        return blocks_of(self.space, self.region, self.likely)
+
+    @cached_property
+    def likely(self) -> Likely:
+        """What all queries share. The map's profile was measured: what strays in one part is missed in the rest."""
+        whole = self.space.sum(axis=(1, 2), dtype=np.float64)
+        return Likely(self.size, np.asarray(np.maximum(whole, NOTHING)))
+
+    @cached_property
+    def _half(self) -> Floats:
+        return half_variances(self.behaviour, self.time.shape[2], self.hours)
+
+    @cached_property
+    def _squares(self) -> Floats:
+        """The mean over draws of the sum of squares of households' totals in every cell (y, x)."""
+        rows = [row.T.astype(np.float64) for row in np.moveaxis(self.space, 1, 0)]
+        return np.stack([(cells * self.likely.squares(cells)).mean(axis=1) for cells in rows])
+
+    @cached_property
+    def _single(self) -> Floats:
+        """The variance of every single step (region, step)."""
+        first = np.arange(self.time.shape[2])
+        periods = np.stack([first, first + 1], axis=1)
+        return variances(self._half, periods, self.time.mean(axis=0, dtype=np.float64).T).T
+
+    @cached_property
+    def _time_sums(self) -> Floats:
+        """Prefix sums of profiles (edge, region, draw)."""
+        count, regions, steps = self.time.shape
+        sums = np.zeros((steps + 1, regions, count))
+        sums[1:] = np.cumsum(self.time, axis=2, dtype=np.float64).transpose(2, 1, 0)
+        return sums
+
+    def _time_of(self, periods: NDArray[np.int64]) -> Floats:
+        """Return the part of each profile that lies in each period (query, region, draw)."""
+        return np.asarray(self._time_sums[periods[:, 1]] - self._time_sums[periods[:, 0]])
+
+    @cached_property
+    def _space_sums(self) -> tuple[Floats, Ints]:
+        """Prefix sums of each region inside its own bounding box, one after the other (point, draw), and the boxes.
+
+        A box has the columns y0, y1, x0, x1 and the place of its first point. Regions are mostly blocks, so this takes
+        no more room than the draws do.
+        """
+        sums, boxes, place = [], [], 0
+        for region in range(self.time.shape[1]):
+            inside = self.region == region
+            rows, columns = np.flatnonzero(inside.any(axis=1)), np.flatnonzero(inside.any(axis=0))
+            if len(rows) == 0:
+                boxes.append([0, 0, 0, 0, 0])
+                continue
+            box = (slice(rows[0], rows[-1] + 1), slice(columns[0], columns[-1] + 1))
+            own = np.where(inside[box], self.space[:, *box], 0.0).astype(np.float64)
+            sums.append(prefix_sums(own.transpose(1, 2, 0), axes=(0, 1)).reshape(-1, len(self.size)))
+            boxes.append([rows[0], rows[-1] + 1, columns[0], columns[-1] + 1, place])
+            place += len(sums[-1])
+        return np.concatenate(sums), np.array(boxes)
+
+    def _space_of(self, ranges: NDArray[np.int64]) -> Floats:
+        """Return the energy of each box in each region (query, region, draw)."""
+        sums, boxes = self._space_sums
+        y0, y1, x0, x1, place = boxes.T
+        width = x1 - x0 + 1
+        left, right, bottom, top = (
+            np.clip(ranges[:, [column]], start, stop) - start
+            for column, start, stop in ((0, x0, x1), (1, x0, x1), (2, y0, y1), (3, y0, y1))
+        )
+        corners = [sums[place + row * width + column] for row in (bottom, top) for column in (left, right)]
+        return np.asarray(corners[3] - corners[2] - corners[1] + corners[0])
+
+
+def rounded(numbers: Floats) -> Stored32:
+    """Return numbers as float32 with few digits: 1e-4 off, and they compress to half.
+
+    >>> rounded(np.array([1.0, 1 / 3])).tolist()
+    [1.0, 0.33331298828125]
+    """
+    bits = np.ascontiguousarray(numbers, dtype=np.float32).view(np.uint32)
+    dropped = 23 - KEPT_BITS
+    half = np.uint32(1 << (dropped - 1))
+    return ((bits + half) >> np.uint32(dropped) << np.uint32(dropped)).view(np.float32)

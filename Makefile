@@ -11,8 +11,8 @@ demo: $(INSTALLED)
 	$(BIN)/gridveil demo --out demo
 
 test: check
-	$(BIN)/python tests/serve/browser/chromium.py
-	$(BIN)/python tests/ingest/engines/java.py
+	$(BIN)/python tests/browser/chromium.py
+	$(BIN)/python tests/trusted/engines/java.py
 	$(BIN)/pytest -n 2 --dist worksteal
 	$(BIN)/python tests/wheel.py
 
@@ -28,8 +28,8 @@ test-long: $(INSTALLED)
 	$(BIN)/python -m tests.fuzz.atheris_readers 120
 
 screenshots: $(INSTALLED)
-	$(BIN)/python tests/serve/browser/chromium.py
-	GRIDVEIL_SCREENSHOTS=1 $(BIN)/pytest -q tests/serve/browser/test_picture.py
+	$(BIN)/python tests/browser/chromium.py
+	GRIDVEIL_SCREENSHOTS=1 $(BIN)/pytest -q tests/browser/test_picture.py
 
 benchmarks: $(INSTALLED)
 	$(BIN)/python benchmarks/run.py

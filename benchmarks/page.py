@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 from playwright.sync_api import sync_playwright
-from tests.serve.browser.chromium import find
+from tests.browser.chromium import find
 
 SLICES, QUERIES = 40, 200
 WARM_UP_SECONDS = 10

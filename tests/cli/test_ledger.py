@@ -1,4 +1,4 @@
-"""`gridveil ledger`: what it says, what it notices, what it refuses. Publishing with one: tests/test_publication.py."""
+"""`gridveil ledger`: what it says, notices and refuses. Publishing with one: tests/publishing/test_publication.py."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from typing import NamedTuple
 import psycopg
 import pytest
 from tests.attack_rates import stated_rates
-from tests.privacy.ledger.books import FILES, MONDAY, read, spend
-from tests.privacy.ledger.postgres import server
 from tests.release.conftest import GRID, WINDOW, make_estimate, make_label
+from tests.trusted.ledger.books import FILES, MONDAY, read, spend
+from tests.trusted.ledger.postgres import server
 
 from gridveil.cli.main import main
 from gridveil.model.errors import GridveilError

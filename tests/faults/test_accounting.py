@@ -5,10 +5,10 @@ Nothing here is left to chance: losses are compared exactly, on examples that th
 
 import pytest
 from tests.faults.planting import always_tried, check_caught, mistake
-from tests.privacy import test_charging as charging
-from tests.privacy import test_kernel as kernels
 from tests.properties import test_kernel_loss as losses
 from tests.properties import test_staircase_loss as staircases
+from tests.trusted.kernel import test_charging as charging
+from tests.trusted.kernel import test_kernel as kernels
 
 from gridveil.trusted.kernel import checks
 from gridveil.trusted.kernel import kernel as kernel_module

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 from tests.faults.planting import always_tried, check_caught, check_objects, mistake
-from tests.ingest import parted, test_interruptions, test_slices
-from tests.ingest.engines import test_engine_spark_kept
 from tests.properties import test_ingest_neighbours as neighbours
+from tests.trusted.engines import test_engine_spark_kept
+from tests.trusted.source import parted, test_interruptions, test_slices
 
 from gridveil.model.errors import InputError
 from gridveil.trusted.engines.base.scratch import Scratch

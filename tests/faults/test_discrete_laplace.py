@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 from tests import test_architecture as architecture
 from tests.faults.planting import always_tried, check_caught, check_objects, mistake, planted
-from tests.privacy import test_discrete_laplace as exact
 from tests.statistics import test_noise as sampler
+from tests.trusted.kernel import test_discrete_laplace as exact
 
 from gridveil.trusted.kernel import discrete_laplace, noise
 

@@ -89,13 +89,13 @@ def test_a_fixed_seed() -> None:
 @pytest.mark.parametrize(("file", "line"), [("noise.py", MADE), ("discrete_laplace.py", "t, shift = fraction(scale)")])
 def test_a_seed_or_another_generator_is_seen_in_the_source(file: str, line: str, seed: str, tmp_path: Path) -> None:
     """Noise that is repeatable, and noise that no statistical test can tell from the right one."""
-    broken = tmp_path / "privacy" / file
-    broken.parent.mkdir()
+    broken = tmp_path / "trusted" / "kernel" / file
+    broken.parent.mkdir(parents=True)
 
     def guard() -> None:
-        architecture.test_other_randomness_has_a_public_seed_and_stays_out_of_the_trusted_rooms(broken)
+        architecture.test_other_randomness_has_a_public_seed_and_stays_out_of_what_is_trusted(broken)
 
-    text = (architecture.SRC / "privacy" / file).read_text()
+    text = (architecture.SRC / "trusted" / "kernel" / file).read_text()
     assert text.count(line) == 1
     with planted(lambda patched: patched.setattr(architecture, "SRC", tmp_path)):
         broken.write_text(text)

@@ -12,7 +12,7 @@ import numpy as np
 import yaml
 from hypothesis import strategies as st
 from tests.release.conftest import make_estimate, make_label
-from tests.release.error_bars.test_posterior import make_posterior
+from tests.uncertainty.test_posterior import make_posterior
 
 from gridveil.geography.grid import Grid
 from gridveil.model.estimate import Estimate, LinearNoise

@@ -8,14 +8,13 @@ from pathlib import Path
 import h5py
 import numpy as np
 import pytest
+from tests.release.conftest import GRID, WINDOW, make_estimate, make_label
 
 from gridveil.model.errors import InputError, UsageError
 from gridveil.model.estimate import Estimate, Posterior
 from gridveil.release.format import netcdf
 from gridveil.release.format.write import write_release
 from gridveil.release.query.open import Release, open_release
-
-from .conftest import GRID, WINDOW, make_estimate, make_label
 
 Opened = tuple[Release, Estimate]
 PERIODS = [(0, 1), (7, 8), (29, 30), (0, 30), (3, 20), (0, 2)]

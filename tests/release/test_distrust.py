@@ -13,14 +13,13 @@ import h5py
 import numpy as np
 import pytest
 import yaml
-from tests.release.error_bars.test_posterior import make_posterior, publish_posterior
+from tests.release.conftest import make_label
+from tests.uncertainty.test_posterior import make_posterior, publish_posterior
 
 from gridveil.model.errors import InputError
 from gridveil.release.format.files import dump_label, load_label
 from gridveil.release.format.label import MechanismFacts
 from gridveil.release.query.open import open_release
-
-from .conftest import make_label
 
 Publish = Callable[..., Path]
 HARMFUL = {

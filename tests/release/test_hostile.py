@@ -9,13 +9,12 @@ from pathlib import Path
 import h5py
 import numpy as np
 import pytest
+from tests.release.conftest import GRID, make_label
 
 from gridveil.model.errors import InputError
 from gridveil.release.format.files import dump_label
 from gridveil.release.format.label import GridFacts
 from gridveil.release.query.open import open_release
-
-from .conftest import GRID, make_label
 
 Publish = Callable[..., Path]
 Change = Callable[[h5py.File], object]

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.release.conftest import GRID, KINDS, WINDOW, make_estimate, make_label, make_series
 
 from gridveil.geography.area import Area
 from gridveil.model.errors import InputError, UsageError
@@ -24,10 +25,8 @@ from gridveil.release.format.ledger_facts import LedgerFacts
 from gridveil.release.query.maps import values_at
 from gridveil.release.query.open import Answers, Release, open_release, open_runs
 from gridveil.release.query.profile import typical_day
+from gridveil.release.series import shelf
 from gridveil.release.series.catalogue import CATALOGUE, read_catalogue, write_catalogue
-from gridveil.release.series.series import shelf
-
-from .conftest import GRID, KINDS, WINDOW, make_estimate, make_label, make_series
 
 LENGTHS = (24, 30, 25)
 EDGES = np.cumsum([0, *LENGTHS])
@@ -431,9 +430,9 @@ def test_steps_of_another_length(tmp_path: Path) -> None:
     make_series(tmp_path, [estimate_of("parts", 24, 0)])
     catalogue = read_catalogue(tmp_path)
     window = replace(WINDOW, start=WINDOW.start + timedelta(days=1), step=timedelta(minutes=30), steps=48)
-    from gridveil.release.format.write import write_release
+    from tests.release.conftest import listing
 
-    from .conftest import listing
+    from gridveil.release.format.write import write_release
 
     estimate = estimate_of("parts", 48, 1)
     write_release(tmp_path / "next", grid=GRID, window=window, estimate=estimate, label=make_label(GRID, window))

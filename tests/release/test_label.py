@@ -8,6 +8,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft7Validator
+from tests.release.conftest import make_label
 
 from gridveil.model.errors import InputError, UsageError
 from gridveil.release.format.files import dump_label, load_label
@@ -16,8 +17,6 @@ from gridveil.release.format.readme import readme
 from gridveil.release.format.registry import to_registry
 from gridveil.release.format.wording import NOT_COVERED, not_covered
 from gridveil.trusted.budget import attacker_rate
-
-from .conftest import make_label
 
 HERE = Path(__file__).parent
 

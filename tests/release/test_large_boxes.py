@@ -9,13 +9,12 @@ from pathlib import Path
 import h5py
 import numpy as np
 import pytest
+from tests.release.conftest import KINDS, WINDOW
 
 from gridveil.geography.grid import Grid
 from gridveil.model.window import Window
 from gridveil.release.query.open import open_release
 from gridveil.uncertainty import area_parts, cells_parts, error_model
-
-from .conftest import KINDS, WINDOW
 
 Publish = Callable[..., Path]
 BOXES = np.array(

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from scipy import stats
+from tests.release.conftest import GRID, WINDOW, make_estimate, make_label
 
 from gridveil.geography.grid import Grid
 from gridveil.model import prefix
@@ -19,8 +20,6 @@ from gridveil.model.estimate import Estimate, NoisyParts, Replicates
 from gridveil.model.window import Window
 from gridveil.release.format.write import write_release
 from gridveil.release.query.open import Release, open_release
-
-from .conftest import GRID, WINDOW, make_estimate, make_label
 
 Opened = tuple[Release, Estimate]
 SHAPE = (GRID.nx, GRID.ny, WINDOW.steps)

@@ -9,11 +9,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from tests.release.conftest import GRID
 
 import gridveil
 from gridveil.geography.area import Area
-
-from .conftest import GRID
 
 GRIDVEIL = str(Path(sys.executable).parent / "gridveil")
 TRIANGLE = {"type": "Polygon", "coordinates": [[[-0.45, 51.27], [-0.13, 51.3], [-0.3, 51.49], [-0.45, 51.27]]]}

@@ -12,11 +12,10 @@ import rasterio
 import xarray
 from rasterio.crs import CRS
 from rasterio.warp import transform
+from tests.release.conftest import GRID, WINDOW
 
 from gridveil.geography.grid import Grid
 from gridveil.release.query.open import open_release
-
-from .conftest import GRID, WINDOW
 
 Publish = Callable[..., Path]
 BRITISH = Grid(530000, 180000, 534000, 182500, nx=8, ny=5, crs="EPSG:27700")

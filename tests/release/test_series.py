@@ -12,6 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from tests.release.conftest import GRID, WINDOW
 
 from gridveil.geography.area import Area
 from gridveil.geography.grid import Grid
@@ -20,8 +21,6 @@ from gridveil.model.errors import UsageError
 from gridveil.model.estimate import Estimate
 from gridveil.release.format import netcdf
 from gridveil.release.query.open import Answers, Release, open_release
-
-from .conftest import GRID, WINDOW
 
 Opened = tuple[Release, Estimate]
 SHAPE = (GRID.ny, GRID.nx)

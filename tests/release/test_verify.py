@@ -16,6 +16,7 @@ import h5py
 import numpy as np
 import pytest
 import yaml
+from tests.release.conftest import GRID, KINDS, WINDOW, make_estimate, make_label
 
 from gridveil.model.window import Window
 from gridveil.publishing.debit import Spending
@@ -27,14 +28,13 @@ from gridveil.release.format.readme import readme
 from gridveil.release.format.sums import write_sums
 from gridveil.release.format.wording import exact_noise, not_covered
 from gridveil.release.format.write import write_release
+from gridveil.release.verify import verify_cube
 from gridveil.release.verify.ledger_export import Export
-from gridveil.release.verify.verify import verify, verify_cube
+from gridveil.release.verify.verify import verify
 from gridveil.release.verify.verify_label import check_facts
 from gridveil.trusted.kernel.discrete_laplace import VECTORISED_FROM
 from gridveil.trusted.ledger.book import Ledger, create_ledger, open_ledger
 from gridveil.trusted.ledger.population import Population
-
-from .conftest import GRID, KINDS, WINDOW, make_estimate, make_label
 
 Publish = Callable[..., Path]
 BORDEN = Population("Meters of Borden", Fraction(5))

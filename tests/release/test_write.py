@@ -9,6 +9,7 @@ from pathlib import Path
 import h5py
 import numpy as np
 import pytest
+from tests.release.conftest import GRID, KINDS, WINDOW, make_estimate, make_label
 
 from gridveil.geography.grid import Grid
 from gridveil.model.errors import UsageError
@@ -16,8 +17,6 @@ from gridveil.model.estimate import Estimate, NoisyParts, Replicates
 from gridveil.release.format import write
 from gridveil.release.format.write import write_release
 from gridveil.release.query.open import open_release
-
-from .conftest import GRID, KINDS, WINDOW, make_estimate, make_label
 
 Publish = Callable[..., Path]
 

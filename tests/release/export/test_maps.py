@@ -12,11 +12,10 @@ import xarray
 import zarr
 from pyproj import Transformer
 from tests.release.conftest import GRID, WINDOW
+from tests.release.export.conftest import BRITISH, LOCAL, Publish
 
 from gridveil.geography.grid import Grid
 from gridveil.release.export import export
-
-from .conftest import BRITISH, LOCAL, Publish
 
 
 def features(path: Path) -> dict[str, dict[str, object]]:

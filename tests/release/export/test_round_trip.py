@@ -6,14 +6,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.release.export.conftest import BRITISH, LOCAL, ONE, Publish
+from tests.release.export.readers import MEASURES, Read, read
 
 from gridveil.release.export import FORMATS, export
 from gridveil.release.format import wording
 from gridveil.release.format.label import Label
 from gridveil.release.query.open import Release
-
-from .conftest import BRITISH, LOCAL, ONE, Publish
-from .readers import MEASURES, Read, read
 
 CASES = {
     "posterior": {"kind": "posterior"},

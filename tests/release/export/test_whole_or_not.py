@@ -14,15 +14,14 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 import zarr
+from tests.release.export.conftest import Publish
+from tests.release.export.readers import read
+from tests.release.export.test_round_trip import check_error_bars, check_sums
 
 from gridveil.model.errors import UsageError
 from gridveil.release.export import FORMATS, as_zarr, export
 from gridveil.release.export import slabs as walk
 from gridveil.release.export.slabs import Slab, slabs
-
-from .conftest import Publish
-from .readers import read
-from .test_round_trip import check_error_bars, check_sums
 
 KILLED = """
 import os, signal, sys

@@ -1,0 +1,3 @@
+from tests.release.conftest import publish, release
+
+__all__ = ["publish", "release"]

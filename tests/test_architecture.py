@@ -4,6 +4,7 @@ import ast
 import re
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -187,3 +188,9 @@ def test_slow_libraries_are_imported_only_when_needed(module: str) -> None:
     code = f"import sys, {module}; print([name for name in {slow} if name in sys.modules])"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip()
     assert loaded == "[]"
+
+
+def test_every_class_name_is_used_once() -> None:
+    """A name with two meanings has to be looked up each time."""
+    names = [node.name for path in FILES for node in ast.parse(path.read_text()).body if isinstance(node, ast.ClassDef)]
+    assert [name for name, count in Counter(names).items() if count > 1] == []

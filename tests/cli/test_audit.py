@@ -9,7 +9,7 @@ import pytest
 
 from gridveil.cli import main as cli
 from gridveil.research.audit import together
-from gridveil.research.audit.study import Carried, Finding
+from gridveil.research.audit.study import AuditFinding, Carried
 
 
 def audit(monkeypatch: pytest.MonkeyPatch, *flags: object) -> int:
@@ -30,8 +30,8 @@ def attained(monkeypatch: pytest.MonkeyPatch) -> dict[str, Carried]:
 
 
 def carried(name: str, lower: float = 0.95, *faults: str) -> Carried:
-    def by(statistic: str, attained: float) -> Finding:
-        return Finding(name, 1.0, attained, 0.999999, 1000, statistic, 3.1, "all in one step", "given", {})
+    def by(statistic: str, attained: float) -> AuditFinding:
+        return AuditFinding(name, 1.0, attained, 0.999999, 1000, statistic, 3.1, "all in one step", "given", {})
 
     findings = [by("transcript log-likelihood", lower), by("total of the map", 0.55)]
     return Carried(findings, {"all in one step": 1.0}, list(faults))

@@ -12,7 +12,7 @@ import pytest
 from rich.console import Console
 
 from gridveil.cli import show
-from gridveil.cli.stages import Lines, drawn
+from gridveil.cli.stages import StageLines, drawn
 from gridveil.model.errors import InputError
 from gridveil.model.progress import Progress
 from gridveil.research.commands.study_bar import study_bar
@@ -118,7 +118,7 @@ def test_a_sentence_stays_on_the_screen() -> None:
 
 def test_a_log_gets_a_line_for_each_stage_then_one_every_ten_seconds_and_one_at_its_end() -> None:
     log, clock = io.StringIO(), Clock()
-    tell = Lines(log, clock)
+    tell = StageLines(log, clock)
     tell(STAGE, 0.0)
     tell("4 of 9 parts were read before.", 1.0)
     for second in range(1, 26):
@@ -149,7 +149,7 @@ class Full(io.StringIO):
 
 def test_a_log_that_cannot_be_written_ends_nothing() -> None:
     log = Full()
-    Lines(log)(STAGE, 0.0)
+    StageLines(log)(STAGE, 0.0)
     assert log.getvalue()
 
 

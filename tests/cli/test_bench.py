@@ -10,10 +10,10 @@ from typer.testing import CliRunner
 from gridveil.cli.main import app
 from gridveil.model.errors import InputError, UsageError
 from gridveil.research.paper import experiments
-from gridveil.research.paper.experiments import Size
+from gridveil.research.paper.experiments import ExperimentSize
 
 FEW = ("even", "wavelet", "count-rule")
-TINY = Size(
+TINY = ExperimentSize(
     repeats=1,
     london=(3.0, 30.0),
     panels=((30.0, ("uniform",)),),

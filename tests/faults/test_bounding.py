@@ -136,7 +136,7 @@ def test_slices_of_files_that_are_read_as_a_whole(tmp_path_factory: pytest.TempP
             test_slices.cut_everywhere(patched)
             test_slices.test_times_in_milliseconds_are_read_as_a_whole(expected, tmp_path_factory.mktemp("files"))
 
-    whole_or_not = "[Part(group)] if has_milliseconds(types) else "
+    whole_or_not = "[FilePart(group)] if has_milliseconds(types) else "
     check_caught(guard, mistake(tables, "open_table", whole_or_not, "", also=(duckdb_engine,)))
 
 

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gridveil.mechanisms.literature.fast import Fast, Filter, Schedule, kalman
+from gridveil.mechanisms.literature.fast import Fast, Filter, SamplingSchedule, kalman
 from gridveil.model.estimate import LinearNoise
 from gridveil.model.window import Window
 from gridveil.simulate.sources import kernel_on
@@ -41,7 +41,7 @@ def test_a_constant_pillar_without_noise_is_sampled_as_by_the_original() -> None
 
 
 def test_surprises_shorten_the_interval() -> None:
-    schedule = Schedule(cells=2, steps=120, most=30)
+    schedule = SamplingSchedule(cells=2, steps=120, most=30)
     for step in range(40):
         due = schedule.due(step)
         schedule.took(due, step, np.array([0.0, 1.0]))

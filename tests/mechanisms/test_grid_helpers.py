@@ -6,7 +6,7 @@ import pytest
 from gridveil.mechanisms.literature.boxes import paint, sides_of, sizes_of, subdivide, whole
 from gridveil.mechanisms.literature.grids import blocks_worth, near_cubes
 from gridveil.mechanisms.literature.splits import halve, longest_axes
-from gridveil.mechanisms.literature.trees import Level, make_consistent
+from gridveil.mechanisms.literature.trees import TreeLevel, make_consistent
 
 
 @pytest.mark.parametrize("shape", [(1, 1, 1), (1, 1, 9), (5, 7, 24), (32, 32, 120)])
@@ -62,7 +62,7 @@ def test_trees_are_solved_by_least_squares() -> None:
     """Against the normal equations, with unequal variances, a node that is not split, and one not measured."""
     rng = np.random.default_rng(0)
     parents = [np.zeros(1, np.int64), np.array([0, 0, 0]), np.array([0, 0, 1, 2, 2, 2])]
-    levels = [Level(p, rng.normal(size=len(p)), rng.uniform(0.5, 2, len(p))) for p in parents]
+    levels = [TreeLevel(p, rng.normal(size=len(p)), rng.uniform(0.5, 2, len(p))) for p in parents]
     levels[1].variances[2] = np.inf
     leaves = len(parents[2])
     rows = [np.ones((1, leaves)), (parents[2] == np.arange(3)[:, None]).astype(float), np.eye(leaves)]

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gridveil.geography.grid import Grid
-from gridveil.mechanisms.inference.quadtree import Level, depth_of_pillars, depth_of_quarters, levels
+from gridveil.mechanisms.inference.quadtree import QuadtreeLevel, depth_of_pillars, depth_of_quarters, levels
 from gridveil.mechanisms.stpt.series import Slice, equal_slices, labels_of, measure_series, weighted_slices
 from gridveil.model.errors import UsageError
 from gridveil.model.window import Window
@@ -47,7 +47,7 @@ def test_levels_are_nested_and_end_at_pillars(nx: int, ny: int) -> None:
 
 
 def test_gather_scatter_and_rake_on_an_odd_grid() -> None:
-    level = Level(nx=3, ny=2, depth=1)
+    level = QuadtreeLevel(nx=3, ny=2, depth=1)
     cells = np.array([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
     assert level.gather(cells).tolist() == [[4.0, 6.0], [5.0, 6.0]]
     assert level.scatter(np.array([[1.0, 2.0], [3.0, 4.0]]), (3, 2)).tolist() == [[1, 2], [1, 2], [3, 4]]
@@ -69,7 +69,7 @@ def test_slices_of_the_paper_are_cut_to_the_training_window() -> None:
 @pytest.mark.parametrize("share_out", [weighted_slices, equal_slices])
 @given(nx=sides, ny=sides, train_steps=st.integers(1, 120), depth=st.integers(0, 5), lookback=st.integers(1, 8))
 def test_every_cell_and_step_enters_one_sum_of_its_own_block(
-    share_out: Callable[[list[Level], int, int], list[Slice]],
+    share_out: Callable[[list[QuadtreeLevel], int, int], list[Slice]],
     nx: int,
     ny: int,
     train_steps: int,

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from gridveil.geography.grid import Grid
-from gridveil.mechanisms.inference.quadtree import Level, levels
+from gridveil.mechanisms.inference.quadtree import QuadtreeLevel, levels
 from gridveil.mechanisms.stpt.blocks import BlockSums, deepest_visible, measure_blocks, run_length, sum_runs
 from gridveil.mechanisms.stpt.distribute import distribute
 from gridveil.mechanisms.stpt.pattern import Pattern
@@ -61,7 +61,7 @@ def test_without_blocks_of_time_space_gets_everything() -> None:
 
 
 def exact_sums(readings: np.ndarray, run: int, depth: int, scale: float = 1e-3) -> BlockSums:
-    level = Level(*readings.shape[:2], depth)
+    level = QuadtreeLevel(*readings.shape[:2], depth)
     over_time = sum_runs(readings.sum(axis=(0, 1)).astype(float), run)
     return BlockSums(over_time, scale, run, level.gather(readings.sum(axis=2).astype(float)), scale, level)
 
@@ -83,7 +83,7 @@ def test_exact_sums_are_reproduced_and_spread_like_the_pattern(run: int, depth: 
 def test_noise_without_signal_leaves_the_pattern_alone() -> None:
     random = np.random.default_rng(1)
     pattern = Pattern(random.uniform(1, 2, (8, 8)), random.uniform(1, 2, 24), 1.0, **CERTAIN)
-    level = Level(8, 8, 2)
+    level = QuadtreeLevel(8, 8, 2)
     sums = BlockSums(random.laplace(0, 1e6, 24), 1e6, 1, random.laplace(0, 1e6, (4, 4)), 1e6, level)
     space, time = distribute(sums, pattern)
     assert (space > 0).all()
@@ -93,7 +93,7 @@ def test_noise_without_signal_leaves_the_pattern_alone() -> None:
 
 
 def test_an_empty_map_is_published_as_positive_and_small() -> None:
-    level = Level(6, 5, 1)
+    level = QuadtreeLevel(6, 5, 1)
     sums = BlockSums(np.full(24, -50.0), 10.0, 1, np.full((2, 2), -50.0), 10.0, level)
     space, time = distribute(sums, FLAT)
     assert (space > 0).all()

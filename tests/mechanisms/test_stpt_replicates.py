@@ -3,7 +3,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from gridveil.mechanisms.inference.quadtree import Level
+from gridveil.mechanisms.inference.quadtree import QuadtreeLevel
 from gridveil.mechanisms.stpt.blocks import BlockSums, sum_runs
 from gridveil.mechanisms.stpt.distribute import distribute
 from gridveil.mechanisms.stpt.pattern import Pattern
@@ -15,7 +15,7 @@ PATTERN = Pattern(
 
 
 def noisy_sums(space: np.ndarray, time: np.ndarray, run: int, depth: int, scale: float, seed: int) -> BlockSums:
-    random, level = np.random.default_rng(seed), Level(*space.shape, depth)
+    random, level = np.random.default_rng(seed), QuadtreeLevel(*space.shape, depth)
     of_time, of_space = sum_runs(space.sum() * time, run), level.gather(space)
     return BlockSums(
         of_time + random.laplace(0, scale, of_time.shape),
@@ -60,7 +60,7 @@ def test_error_bars_cover_towns_that_deviate_from_the_pattern(run: int, depth: i
 
 def test_replicates_are_positive_separable_and_repeat() -> None:
     random = np.random.default_rng(0)
-    sums = BlockSums(random.laplace(0, 1e5, 48), 1e5, 1, random.laplace(0, 1e5, (2, 2)), 1e5, Level(8, 8, 1))
+    sums = BlockSums(random.laplace(0, 1e5, 48), 1e5, 1, random.laplace(0, 1e5, (2, 2)), 1e5, QuadtreeLevel(8, 8, 1))
     space, time = distribute(sums, PATTERN)
     first, again, other = (replicate(sums, PATTERN, space, time, seed) for seed in (0, 0, 1))
     assert first.space.shape == (40, 8, 8)

@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 from gridveil.geography.grid import Grid
-from gridveil.mechanisms.bounds import Population, PrivateBound
+from gridveil.mechanisms.bounds import PrivateBound, TotalsDistribution
 from gridveil.mechanisms.inference.lumps import pinned, true_draws
 from gridveil.mechanisms.inference.true_consumption import about_the_truth
 from gridveil.mechanisms.registry import make
@@ -25,11 +25,11 @@ from gridveil.uncertainty.posterior import Draws
 START = datetime(2013, 2, 4, tzinfo=UTC)
 
 
-def lognormal_population(draws: int = 200) -> Population:
+def lognormal_population(draws: int = 200) -> TotalsDistribution:
     support = np.geomspace(5e3, 1e6, 80)
     weights = stats.lognorm.pdf(support, 0.8, scale=5e4) * support
     weights /= weights.sum()
-    return Population(1000.0, 0.1, support, weights, np.full(draws, 1000.0), np.tile(weights, (draws, 1)))
+    return TotalsDistribution(1000.0, 0.1, support, weights, np.full(draws, 1000.0), np.tile(weights, (draws, 1)))
 
 
 def test_what_a_bound_cut_comes_back_on_average_and_in_few_cells() -> None:

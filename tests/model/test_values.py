@@ -5,14 +5,14 @@ import pytest
 
 from gridveil.model import values
 from gridveil.model.estimate import Estimate, NoisyParts
-from gridveil.model.values import Held, Lazy, Product, Scaled
+from gridveil.model.values import HeldValues, Lazy, Product, Scaled
 
 RANDOM = np.random.default_rng(0)
 SPACE, TIME = RANDOM.gamma(2.0, 1e5, (5, 4)), RANDOM.random((3, 17))
 REGION = RANDOM.integers(0, 3, (5, 4))
 COUNTS = RANDOM.integers(-(10**9), 10**9, (5, 4, 17))
 CASES = {
-    "held": (Held(SPACE[:, :, None] * TIME[0]), SPACE[:, :, None] * TIME[0]),
+    "held": (HeldValues(SPACE[:, :, None] * TIME[0]), SPACE[:, :, None] * TIME[0]),
     "one profile": (Product.of(SPACE, TIME[0]), SPACE[:, :, None] * TIME[0]),
     "regions": (Product(SPACE, TIME, REGION), SPACE[:, :, None] * TIME[REGION]),
     "whole numbers": (Scaled(COUNTS), COUNTS.astype(np.float64)),

@@ -23,7 +23,7 @@ from gridveil.release.export import export
 from gridveil.release.format.label import Label, describe, warnings
 from gridveil.release.format.ledger_facts import LedgerFacts
 from gridveil.release.query.maps import values_at
-from gridveil.release.query.open import Answers, Release, open_release, open_runs
+from gridveil.release.query.open import QueryAnswers, Release, open_release, open_runs
 from gridveil.release.query.profile import typical_day
 from gridveil.release.series import shelf
 from gridveil.release.series.catalogue import CATALOGUE, read_catalogue, write_catalogue
@@ -469,7 +469,7 @@ def test_answers_hold_together_in_pieces(series: Opened) -> None:
     rng = np.random.default_rng(1)
     ends = np.array([GRID.nx, GRID.ny, EDGES[-1]])
     ranges = np.array([np.sort(rng.choice(n + 1, 2, replace=False)) for n in np.tile(ends, 12)]).reshape(-1, 6)
-    every: Answers = whole.answers_of(ranges)
+    every: QueryAnswers = whole.answers_of(ranges)
     for row, asked in enumerate(ranges):
         one = whole.answers_of(asked[None])
         for name in PARTS:

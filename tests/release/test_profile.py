@@ -13,7 +13,7 @@ from gridveil.geography.area import Area
 from gridveil.geography.grid import Grid
 from gridveil.model.errors import UsageError
 from gridveil.model.window import Window
-from gridveil.release.query.open import Answers, Release, open_release
+from gridveil.release.query.open import QueryAnswers, Release, open_release
 from gridveil.release.query.profile import typical, typical_day, typical_week
 
 GRID = Grid(0, 0, 4, 3, nx=4, ny=3)
@@ -146,7 +146,7 @@ def test_days_make_a_week(made: Made) -> None:
         week.all.value, averages(release, [[(d - 2) % 7, (d - 2) % 7 + 7] for d in range(7)]), rtol=1e-5
     )
     assert day.minutes.tolist() == [0]
-    assert isinstance(day.weekend, Answers)
+    assert isinstance(day.weekend, QueryAnswers)
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ from gridveil.model import prefix
 from gridveil.model.errors import UsageError
 from gridveil.model.estimate import Estimate
 from gridveil.release.format import netcdf
-from gridveil.release.query.open import Answers, Release, open_release
+from gridveil.release.query.open import QueryAnswers, Release, open_release
 
 Opened = tuple[Release, Estimate]
 SHAPE = (GRID.ny, GRID.nx)
@@ -39,7 +39,7 @@ def sums(release: Release, area: Area) -> np.ndarray:
     return np.einsum("xyt,yx->t", release.values().astype(float), area.weights)
 
 
-def rows(answers: Answers) -> np.ndarray:
+def rows(answers: QueryAnswers) -> np.ndarray:
     return np.stack([answers.value, answers.standard_error, answers.low, answers.high], axis=1)
 
 

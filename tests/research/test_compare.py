@@ -20,9 +20,9 @@ from gridveil.research.compare.compare import as_json, compare, forget_fruitless
 from gridveil.research.compare.compare_figure import draw_comparison
 from gridveil.research.compare.compare_tables import as_text, notes, on_screen, tables
 from gridveil.research.compare.own_bounds import own_bound, scaled_bound
-from gridveil.research.compare.question import Bounds, Question, make_trials, parse_method
+from gridveil.research.compare.question import ComparisonQuestion, TrialBounds, make_trials, parse_method
 from gridveil.research.compare.study import Study
-from gridveil.research.compare.summary import Case, ranking, summarise
+from gridveil.research.compare.summary import ComparedCase, ranking, summarise
 from gridveil.research.datasets.ingested import ingest_town
 from gridveil.simulate.town import DEMO_WINDOW, Town, make_town
 from gridveil.trusted.engines.base.schema import ReadingsTable
@@ -74,7 +74,7 @@ def test_steps_before_the_window_are_read_too(town: Town, spec: Spec) -> None:
 @pytest.mark.parametrize("without", [(), ("households",), ("households", "extent")])
 def test_households_without_a_place_are_placed(spec: Spec, without: tuple[str, ...]) -> None:
     spec = spec.model_copy(update=dict.fromkeys(without))
-    study, report = compare(spec, Question(("even",), (3.0,), 2, placement="uniform"), workers=1)
+    study, report = compare(spec, ComparisonQuestion(("even",), (3.0,), 2, placement="uniform"), workers=1)
     assert report.households == 60
     assert {record["placement"] for record in study.records} == {"uniform"}
     assert not study.failures
@@ -84,7 +84,9 @@ def test_households_without_a_place_are_placed(spec: Spec, without: tuple[str, .
 
 def test_points_draw_households_to_them(spec: Spec, tmp_path: Path) -> None:
     (tmp_path / "points.csv").write_text("x,y,meters\n50,50,1\n750,750,3\n")
-    question = Question(("identity",), (1e6,), 1, placement="density", points=tmp_path / "points.csv", weight="meters")
+    question = ComparisonQuestion(
+        ("identity",), (1e6,), 1, placement="density", points=tmp_path / "points.csv", weight="meters"
+    )
     study, _ = compare(spec, question, workers=1)
     assert not study.failures
     # All is in two cells of 64: most of 300 cells asked for have nothing in them.
@@ -95,7 +97,7 @@ def test_points_draw_households_to_them(spec: Spec, tmp_path: Path) -> None:
 def test_points_are_looked_at_before_the_data(spec: Spec, tmp_path: Path) -> None:
     (tmp_path / "points.csv").write_text("x,y,meters\n50,50,1\n750,750,3\n")
     nowhere = spec.model_copy(update={"readings": ReadingsTable("nowhere.parquet")})
-    question = Question(("even",), (1.0,), 1, placement="density", points=tmp_path / "points.csv")
+    question = ComparisonQuestion(("even",), (1.0,), 1, placement="density", points=tmp_path / "points.csv")
     with pytest.raises(InputError, match=r"no column weight; .*--weight COLUMN names, and has: x, y, meters"):
         compare(nowhere, question, tmp_path / "kept.jsonl", workers=1)
     assert not (tmp_path / "kept.jsonl").exists()
@@ -104,9 +106,9 @@ def test_points_are_looked_at_before_the_data(spec: Spec, tmp_path: Path) -> Non
 def test_all_that_is_missing_is_told_at_once_and_households_first(spec: Spec) -> None:
     empty = spec.model_copy(update=dict.fromkeys(("households", "extent", "grid", "start", "steps")))
     with pytest.raises(UsageError, match=r"--households FILE.*--placement uniform\|normal"):
-        compare(empty, Question(("even",)))
+        compare(empty, ComparisonQuestion(("even",)))
     with pytest.raises(UsageError, match=r"(?s)--grid.*--start.*--steps"):
-        compare(empty, Question(("even",), placement="uniform"))
+        compare(empty, ComparisonQuestion(("even",), placement="uniform"))
 
 
 HEAD = json.dumps({"study": {"data": "other"}}) + "\n"
@@ -118,7 +120,7 @@ DONE = json.dumps({"trial": {}, "records": []}) + "\n"
 def test_a_kept_file_without_a_successful_trial_blocks_nothing(spec: Spec, tmp_path: Path, text: str) -> None:
     kept = tmp_path / "kept.jsonl"
     kept.write_text(text)
-    study, _ = compare(spec, Question(("even",), (1.0,), 1), kept, workers=1)
+    study, _ = compare(spec, ComparisonQuestion(("even",), (1.0,), 1), kept, workers=1)
     assert study.records
     assert "other" not in kept.read_text()
 
@@ -160,12 +162,14 @@ def test_a_study_that_is_being_written_is_left_alone(tmp_path: Path) -> None:
 )
 def test_what_cannot_be_asked_is_refused(wrong: dict, words: str) -> None:
     with pytest.raises(UsageError, match=words):
-        Question(**{"mechanisms": ("even",), **wrong})
+        ComparisonQuestion(**{"mechanisms": ("even",), **wrong})
 
 
 def test_each_method_runs_under_the_common_bound_and_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(own_bounds, "_table", lambda: {"even": {"1": ["clip", "1/2"], "10": ["cap", "1"]}})
-    trials = make_trials(Question(("even", "identity"), (1.0, 10.0), 1), Bounds(COMMON, OF_STEPS, auto=False), 120)
+    trials = make_trials(
+        ComparisonQuestion(("even", "identity"), (1.0, 10.0), 1), TrialBounds(COMMON, OF_STEPS, auto=False), 120
+    )
     assert [(t.mechanism, t.epsilon, t.bound, t.bound_names) for t in trials] == [
         ("even", 1, COMMON, ("common",)),
         ("even", 1, Bound(800, 96_000), ("own",)),
@@ -181,15 +185,15 @@ def test_each_method_runs_under_the_common_bound_and_its_own(monkeypatch: pytest
 @pytest.mark.parametrize(
     ("bounds", "names", "clip"),
     [
-        (Bounds(None, OF_STEPS, auto=True), [("auto",)], 20_000),
-        (Bounds(COMMON, OF_STEPS, auto=True), [("common", "own"), ("auto",)], 1600),
+        (TrialBounds(None, OF_STEPS, auto=True), [("auto",)], 20_000),
+        (TrialBounds(COMMON, OF_STEPS, auto=True), [("common", "own"), ("auto",)], 1600),
     ],
 )
 def test_methods_choose_bounds_privately_alone_or_beside_the_common_one(
-    bounds: Bounds, names: list[tuple[str, ...]], clip: int, monkeypatch: pytest.MonkeyPatch
+    bounds: TrialBounds, names: list[tuple[str, ...]], clip: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(own_bounds, "_table", dict)
-    trials = make_trials(Question(("identity", "count-rule"), (1.0,), 1), bounds, 120)
+    trials = make_trials(ComparisonQuestion(("identity", "count-rule"), (1.0,), 1), bounds, 120)
     assert [(t.mechanism, t.bound_names) for t in trials] == [(m, n) for m in ("identity", "count-rule") for n in names]
     assert all(trial.bound == (OF_STEPS if trial.bound_names == ("auto",) else COMMON) for trial in trials)
     assert {trial.clip for trial in trials} == {clip}
@@ -198,20 +202,20 @@ def test_methods_choose_bounds_privately_alone_or_beside_the_common_one(
 @pytest.mark.parametrize(
     ("stated", "bounds"),
     [
-        ({"bound_step": 20, "bound_window": 192}, Bounds(COMMON, OF_STEPS, auto=False)),
-        ({"bound_step": 20, "bound_window": 192, "bound": "auto"}, Bounds(COMMON, OF_STEPS, auto=True)),
-        ({"bound_step": 20, "bound": "auto"}, Bounds(None, OF_STEPS, auto=True)),
-        ({}, Bounds(None, Bound(23_000, 2_760_000), auto=True)),
+        ({"bound_step": 20, "bound_window": 192}, TrialBounds(COMMON, OF_STEPS, auto=False)),
+        ({"bound_step": 20, "bound_window": 192, "bound": "auto"}, TrialBounds(COMMON, OF_STEPS, auto=True)),
+        ({"bound_step": 20, "bound": "auto"}, TrialBounds(None, OF_STEPS, auto=True)),
+        ({}, TrialBounds(None, Bound(23_000, 2_760_000), auto=True)),
     ],
 )
-def test_a_spec_says_which_bounds_are_compared(stated: dict, bounds: Bounds) -> None:
-    assert Bounds.of(make_spec({"steps": 120, **stated})) == bounds
+def test_a_spec_says_which_bounds_are_compared(stated: dict, bounds: TrialBounds) -> None:
+    assert TrialBounds.of(make_spec({"steps": 120, **stated})) == bounds
 
 
 def test_a_method_is_compared_with_itself_under_other_parameters(spec: Spec) -> None:
     assert parse_method("outer") == ("outer", ())
     free = spec.model_copy(update={"bound_step": None, "bound_window": None})
-    study, _ = compare(free, Question(("outer", "outer:share=0.9"), (3.0,), 2), workers=1)
+    study, _ = compare(free, ComparisonQuestion(("outer", "outer:share=0.9"), (3.0,), 2), workers=1)
     assert not study.failures
     assert {record["mechanism"] for record in study.records} == {"outer"}
     assert {case.mechanism for case in summarise(study.records)} == {"outer", "outer:share=0.9"}
@@ -271,11 +275,11 @@ RECORDS = [
 
 
 def test_means_and_spreads_are_over_repeats() -> None:
-    spread = summarise(RECORDS)[Case("even", 1.0, "own", "random")]
+    spread = summarise(RECORDS)[ComparedCase("even", 1.0, "own", "random")]
     assert spread.mean == 10.5
     assert spread.deviation == pytest.approx(0.5**0.5)
     undefined = [invented("even", 1.0, 0, None), invented("even", 1.0, 1, 4.0)]
-    assert summarise(undefined)[Case("even", 1.0, "own", "random")] == (4.0, 0.0)
+    assert summarise(undefined)[ComparedCase("even", 1.0, "own", "random")] == (4.0, 0.0)
 
 
 def test_yardsticks_are_not_ranked_though_they_err_less() -> None:

@@ -23,7 +23,7 @@ from fastapi.testclient import TestClient
 from numpy.typing import ArrayLike
 from tests.serve.conftest import BASE, TOWN, refused, running, write
 
-from gridveil.release.query.open import Answers, Release, open_release
+from gridveil.release.query.open import QueryAnswers, Release, open_release
 from gridveil.serve import desk, first, page, questions
 from gridveil.serve.app import create_app
 from gridveil.serve.heavy import Heavy
@@ -46,7 +46,7 @@ def asked_rows(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     counts: list[int] = []
     answers_of = Release.answers_of
 
-    def counted(self: Release, ranges: ArrayLike) -> Answers:
+    def counted(self: Release, ranges: ArrayLike) -> QueryAnswers:
         counts.append(len(np.asarray(ranges)))
         return answers_of(self, ranges)
 
@@ -90,7 +90,7 @@ def test_work_is_given_up_when_time_is_up(
 ) -> None:
     counted = Release.answers_of
 
-    def slow(self: Release, ranges: ArrayLike) -> Answers:
+    def slow(self: Release, ranges: ArrayLike) -> QueryAnswers:
         time.sleep(0.1)
         return counted(self, ranges)
 

@@ -13,10 +13,10 @@ from gridveil.publishing.spec import Spec, make_spec
 from gridveil.report.figures.style import as_file
 from gridveil.simulate.plan_figure import draw_outlook
 from gridveil.simulate.plan_questions import DAY, basis_of, periods, places, questions
-from gridveil.simulate.plan_sizes import Size, steps_that_fit, variant
+from gridveil.simulate.plan_sizes import GridSize, steps_that_fit, variant
 from gridveil.simulate.plan_words import expectations, heading, sentences, sizes
 from gridveil.simulate.planning import EPSILONS, USEFUL, Outlook, look_ahead
-from gridveil.simulate.rehearse import Rehearsal, Tally, rehearse
+from gridveil.simulate.rehearse import ErrorTally, Rehearsal, rehearse
 
 HOUR = timedelta(hours=1)
 
@@ -35,10 +35,10 @@ def made_up(spec: Spec, cells: dict[float, float], on: dict[tuple[int, int], tup
     plan = Plan.of(spec)
     basis, asked = basis_of(plan.window), questions(plan.grid, plan.window)
     outlook = Outlook(plan, 3.0, 1000, 1000, basis, asked, repeats=1)
-    outlook.tallies = {epsilon: {q: Tally(100, error, error) for q in asked} for epsilon, error in cells.items()}
+    outlook.tallies = {epsilon: {q: ErrorTally(100, error, error) for q in asked} for epsilon, error in cells.items()}
     steps = [hours * HOUR for hours in (1, 3, 6, 24)]
     outlook.sizes = [
-        Size(grid, {step: Tally(100, error) for step, error in zip(steps, errors, strict=True)})
+        GridSize(grid, {step: ErrorTally(100, error) for step, error in zip(steps, errors, strict=True)})
         for grid, errors in on.items()
     ]
     outlook.proofs = {(size.cells, step): size for size, step in outlook.suggested}
@@ -49,7 +49,7 @@ def test_a_rehearsal_that_went_wrong_is_told_but_not_typical() -> None:
     outlook = made_up(spec_of(), {3.0: 2.0}, {(8, 8): (9.0, 7.0, 5.0, 3.0)})
     whole = outlook.questions[0]
     assert "worst" not in said(outlook)
-    outlook.tallies[3.0][whole] += Tally(100, 63) + Tally(100, 4)
+    outlook.tallies[3.0][whole] += ErrorTally(100, 63) + ErrorTally(100, 4)
     assert outlook.curve(whole) == {3.0: 4.0}
     assert "the middle one of 3 rehearsals. In the worst, the whole map was off by 63 %" in said(outlook)
 
@@ -153,7 +153,7 @@ def test_what_does_not_stand_its_rehearsal_is_not_suggested() -> None:
     outlook = made_up(spec_of(), {3.0: 19.0}, on)
     four, two = outlook.sizes[1:]
     assert outlook.suggested == [(four, HOUR), (outlook.sizes[0], DAY)]
-    worse = Size((0, 0), {HOUR: Tally(100, 21), DAY: Tally(100, 21)})
+    worse = GridSize((0, 0), {HOUR: ErrorTally(100, 21), DAY: ErrorTally(100, 21)})
     outlook.proofs |= {((8, 8), DAY): worse, ((4, 4), HOUR): worse}
     assert outlook.suggested == [(two, HOUR), (four, 3 * HOUR)]
 
@@ -161,7 +161,7 @@ def test_what_does_not_stand_its_rehearsal_is_not_suggested() -> None:
 def test_a_suggestion_quotes_the_table_and_the_proof_only_of_blocks() -> None:
     on = {(8, 8): (30.0, 25.0, 22.0, 21.0), (4, 4): (18.0, 15.0, 14.0, 12.0)}
     outlook = made_up(spec_of(), {3.0: 19.0}, on)
-    outlook.proofs[(4, 4), HOUR] = Size((4, 4), {HOUR: Tally(100, 17), DAY: Tally(100, 11)})
+    outlook.proofs[(4, 4), HOUR] = GridSize((4, 4), {HOUR: ErrorTally(100, 17), DAY: ErrorTally(100, 11)})
     assert "--grid 4x4 (one cell is good to 18 % over 1 h, 12 % over a day)" in said(outlook)
     assert "may differ from the table's" not in said(outlook)
     outlook.sizes[1].of_blocks = True

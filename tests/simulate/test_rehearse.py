@@ -10,7 +10,7 @@ import pytest
 from gridveil.model.window import Window
 from gridveil.publishing.plan import Plan
 from gridveil.publishing.spec import make_spec
-from gridveil.simulate.rehearse import MOST_READINGS, Tally, draw_ranges, invent, most_households, rehearse
+from gridveil.simulate.rehearse import MOST_READINGS, ErrorTally, draw_ranges, invent, most_households, rehearse
 from gridveil.simulate.unrest import DAYS_TOGETHER, HOURS_TOGETHER, OWN_DAYS, unrest
 
 
@@ -57,11 +57,11 @@ def test_noise_grows_as_epsilon_falls_and_bars_know(mechanism: str, bound_window
 
 
 def test_tallies_add_up_and_one_that_went_wrong_is_not_typical() -> None:
-    both = Tally() + Tally(10, 1, 2) + Tally(30, 9, 10)
+    both = ErrorTally() + ErrorTally(10, 1, 2) + ErrorTally(30, 9, 10)
     assert both.interval_percent == 30
-    three = both + Tally(10, 6)
+    three = both + ErrorTally(10, 6)
     assert (three.percent, three.each) == (30, (10, 30, 60))
-    assert math.isnan(Tally().percent)
+    assert math.isnan(ErrorTally().percent)
 
 
 def test_ranges_lie_inside_and_reach_both_ends() -> None:

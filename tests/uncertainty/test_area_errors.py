@@ -13,7 +13,7 @@ import pytest
 from gridveil.model.estimate import LONDON, Behaviour, LinearNoise, NoisyParts, Posterior, Replicates
 from gridveil.model.units import Floats
 from gridveil.uncertainty.behaviour import half_variances, schedule_variances, variances
-from gridveil.uncertainty.error_model import ErrorModel, Parts, Spread
+from gridveil.uncertainty.error_model import ErrorModel, Parts, ReplicateErrors
 from gridveil.uncertainty.intervals import errors_of, t_quantile
 from gridveil.uncertainty.linear_noise import Factors
 from gridveil.uncertainty.mixture import ends, points, scores
@@ -64,7 +64,11 @@ def make_draws(shape: tuple[int, int, int] = SHAPE, draws: int = 60, regions: in
 MODELS: dict[str, ErrorModel] = (
     {name: Parts.of(errors, SHAPE) for name, errors in PARTS.items()}
     | {f"linear {name}": Factors.of(errors, SHAPE) for name, errors in FACTORS.items()}
-    | {"replicates": Spread.of(Replicates(RNG.normal(1e3, 99, (40, NX, NY)), RNG.normal(1, 0.2, (40, STEPS))), SHAPE)}
+    | {
+        "replicates": ReplicateErrors.of(
+            Replicates(RNG.normal(1e3, 99, (40, NX, NY)), RNG.normal(1, 0.2, (40, STEPS))), SHAPE
+        )
+    }
     | {"draws": make_draws()}
 )
 
@@ -234,7 +238,7 @@ def test_any_shape(shape: tuple[int, int, int]) -> None:
         Parts.of(NoisyParts(None, np.array(2000.0), np.array(1.0)), shape),
         Parts.of(NoisyParts(np.zeros((1, 1, 1), int), np.array([2000.0]), np.array(0.1)), shape),
         Factors.of(LinearNoise(np.ones((nx, 2)), None, np.ones((steps, 3))), shape),
-        Spread.of(Replicates(np.ones((5, nx, ny)), np.ones((5, steps))), shape),
+        ReplicateErrors.of(Replicates(np.ones((5, nx, ny)), np.ones((5, steps))), shape),
         make_draws(shape, regions=1),
     ]
     for model in models:

@@ -108,7 +108,7 @@ def show_(
         kind = check_format(figure)
     book = open_ledger(ledger)
     names = [one.name for one in book.populations()] if population is None else [population]
-    accounts = [words.Account(book.entries(name)) for name in names]
+    accounts = [words.LedgerAccount(book.entries(name)) for name in names]
     if figure is not None and len(accounts) != 1:
         msg = f"--figure is of one population; choose it with --population. There are: {', '.join(names) or 'none yet'}"
         raise UsageError(msg)

@@ -24,7 +24,7 @@ from gridveil.trusted.ledger.tally import Tally
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from gridveil.report.figures.burn_down import Words
+    from gridveil.report.figures.burn_down import FigureWords
 
 LONGEST_NAME = 30
 """Letters of a population's name in the heading of a picture."""
@@ -35,7 +35,7 @@ ALMOST_THE_SAME = 0.85
 RECORDED, NONE = "recorded", "none: stays spent"
 
 
-class Account:
+class LedgerAccount:
     """A population's chain, added up."""
 
     def __init__(self, entries: Sequence[Entry]) -> None:
@@ -104,7 +104,7 @@ def beside(population: str, there: Sequence[str]) -> list[str]:
     ]
 
 
-def tell(account: Account, console: Console) -> None:
+def tell(account: LedgerAccount, console: Console) -> None:
     """Show a population."""
     console.print(account.population.name, style="bold")
     for sentence in _standing(account):
@@ -125,7 +125,7 @@ def tell(account: Account, console: Console) -> None:
         )
 
 
-def _standing(account: Account) -> list[str]:
+def _standing(account: LedgerAccount) -> list[str]:
     """Return unit, cap, what was spent and what is left."""
     population, standing = account.population, account.standing
     spent = attack_rates(float(standing.spent)) if account.debits else []
@@ -144,7 +144,7 @@ def _standing(account: Account) -> list[str]:
     ]
 
 
-def _debits(account: Account) -> Table:
+def _debits(account: LedgerAccount) -> Table:
     """Return a row for every debit, in the order in which they were made."""
     table = _table()
     table.add_column("no.", justify="right")
@@ -172,7 +172,7 @@ def _debits(account: Account) -> Table:
     return table
 
 
-def _windows(account: Account) -> Table:
+def _windows(account: LedgerAccount) -> Table:
     """Return a row for every ledger window that something was spent in."""
     table = _table()
     table.add_column(account.population.window or "")
@@ -183,29 +183,29 @@ def _windows(account: Account) -> Table:
     return table
 
 
-def picture(account: Account) -> tuple[Figure, Words]:
+def picture(account: LedgerAccount) -> tuple[Figure, FigureWords]:
     """Return the burn-down picture, and what it shows in words."""
-    from gridveil.report.figures.burn_down import Spending, Words, draw_releases, draw_windows, shortened
+    from gridveil.report.figures.burn_down import FigureWords, SpentBar, draw_releases, draw_windows, shortened
 
     population, standing = account.population, account.standing
     name, cap = shortened(population.name, LONGEST_NAME), float(standing.cap)
     if population.window is None:
-        words = Words(
+        words = FigureWords(
             f"{name}: epsilon {amount(standing.remaining)} of {amount(standing.cap)} is left",
             f"All releases about a household add up. {_count(len(account.debits), 'debit')}, "
             f"epsilon {amount(standing.spent)} spent.",
         )
         debits = [
-            Spending(_title(entry), float(Fraction(entry.body["epsilon"])), entry.hash in account.released)
+            SpentBar(_title(entry), float(Fraction(entry.body["epsilon"])), entry.hash in account.released)
             for entry in account.debits
         ]
         return draw_releases(debits, cap, words), words
-    words = Words(
+    words = FigureWords(
         f"{name}: each {population.window} may lose epsilon {amount(standing.cap)}",
         f"{_count(len(account.debits), 'debit')}. All together: membership epsilon {amount(standing.spent)}; behaviour "
         f"and place {amount(2 * standing.spent)}.",
     )
-    windows = [Spending(name, float(spent)) for name, spent in standing.windows.items()]
+    windows = [SpentBar(name, float(spent)) for name, spent in standing.windows.items()]
     return draw_windows(windows, cap, words), words
 
 

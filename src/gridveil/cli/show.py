@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from gridveil.cli.stages import Lines, drawn
+from gridveil.cli.stages import StageLines, drawn
 from gridveil.trusted.engines.base.partitions import SCRATCH
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def bars(scratch: Path | None = None) -> Iterator[Tell]:
     What an interrupted run leaves in `scratch` is told.
     """
     try:
-        with drawn(operator) if on_terminal() else nullcontext(Lines(operator.file)) as tell:
+        with drawn(operator) if on_terminal() else nullcontext(StageLines(operator.file)) as tell:
             yield tell
     except KeyboardInterrupt:
         if scratch is not None and any((scratch / SCRATCH).glob("*.parquet")):

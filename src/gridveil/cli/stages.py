@@ -79,7 +79,7 @@ def _begin(progress: Progress, name: str, before: Task | None) -> Task:
     return task
 
 
-class Lines:
+class StageLines:
     """Plain lines, each written at once: one when a stage begins, then some now and then, and every sentence."""
 
     def __init__(self, file: IO[str], clock: Callable[[], float] = time.monotonic) -> None:

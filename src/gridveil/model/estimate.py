@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from gridveil.model.units import Floats, Ints
-from gridveil.model.values import Held, Lazy
+from gridveil.model.values import HeldValues, Lazy
 
 __all__ = [
     "LONDON",
@@ -141,7 +141,7 @@ class Estimate:
     @property
     def cube(self) -> Lazy:
         """The values, whichever way they are there: shape, some steps, sums, all of them."""
-        return Held(self.values) if isinstance(self.values, np.ndarray) else self.values
+        return HeldValues(self.values) if isinstance(self.values, np.ndarray) else self.values
 
     def dense(self) -> Floats:
         """Return all values as an array: only of a cube that is small."""

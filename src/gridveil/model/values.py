@@ -57,7 +57,7 @@ class Lazy:
 
 
 @dataclass(frozen=True)
-class Held(Lazy):
+class HeldValues(Lazy):
     """An array that is in memory."""
 
     array: Floats
@@ -80,9 +80,9 @@ class Held(Lazy):
         """Return the sum of every step over all cells (t,)."""
         return np.asarray(self.array.sum(axis=(0, 1)))
 
-    def times(self, factor: float) -> Held:
+    def times(self, factor: float) -> HeldValues:
         """Return all of it times a factor."""
-        return Held(self.array * factor)
+        return HeldValues(self.array * factor)
 
     def dense(self) -> Floats:
         """Return the array."""

@@ -23,7 +23,7 @@ WORK_DAYS = 5
 
 
 @dataclass(frozen=True)
-class Part:
+class DayPart:
     """A part of the day or week, with a weight for each step: one over their number, 0 for the others."""
 
     name: str
@@ -31,7 +31,7 @@ class Part:
     schedule: Floats
 
 
-def parts_of(window: Window, zone: str) -> list[Part]:
+def parts_of(window: Window, zone: str) -> list[DayPart]:
     """Return the quarters of the day by the clock on the wall; with longer steps weekdays and weekends, or nothing.
 
     A step belongs to the part that its middle lies in.
@@ -45,7 +45,7 @@ def parts_of(window: Window, zone: str) -> list[Part]:
     counts = np.bincount(numbers, minlength=len(names))
     if not counts.all():
         return []
-    return [Part(*name, (numbers == part) / counts[part]) for part, name in enumerate(names)]
+    return [DayPart(*name, (numbers == part) / counts[part]) for part, name in enumerate(names)]
 
 
 def _quarter(local: datetime) -> int:

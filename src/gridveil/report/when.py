@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 from gridveil.geography.area import Area
 from gridveil.model.units import Floats
 from gridveil.model.window import Window
-from gridveil.release.query.open import Answer, Answers, Release
+from gridveil.release.query.open import Answer, QueryAnswers, Release
 from gridveil.release.query.profile import typical
 from gridveil.report.figures.axis import round_times
-from gridveil.report.figures.chart import Line, line_chart
+from gridveil.report.figures.chart import ChartLine, line_chart
 from gridveil.report.words import amount, interval, moment, per, span
 
 MOST_POINTS = 1000
@@ -30,12 +30,12 @@ WEEK = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 
 
 @dataclass(frozen=True)
-class Curve:
+class ReportCurve:
     """Average kWh per step in runs of `every` steps (the last may be shorter), and the sum of all."""
 
     window: Window
     every: int
-    answers: Answers
+    answers: QueryAnswers
     total: Answer
 
     @property
@@ -50,7 +50,7 @@ class Curve:
         return (self.firsts + last) / 2 / self.window.steps
 
 
-def curve_of(release: Release) -> Curve:
+def curve_of(release: Release) -> ReportCurve:
     """Return the whole map's curve, in runs of steps if there are too many for a chart."""
     window = release.window
     every = _every(window)
@@ -60,7 +60,7 @@ def curve_of(release: Release) -> Curve:
     answers = _parts(release.over(Area.box(release.grid), [*periods.tolist(), [0, window.steps]]))
     lengths = np.diff(periods, axis=1)[:, 0]
     total = Answer(*(float(part[-1]) for part in answers))
-    return Curve(window, every, Answers(*(part[:-1] / lengths for part in answers)), total)
+    return ReportCurve(window, every, QueryAnswers(*(part[:-1] / lengths for part in answers)), total)
 
 
 def when(release: Release, zone: str) -> dict[str, str]:
@@ -82,7 +82,7 @@ def when(release: Release, zone: str) -> dict[str, str]:
     }
 
 
-def _peak(curve: Curve) -> dict[str, str]:
+def _peak(curve: ReportCurve) -> dict[str, str]:
     """Say when most was used, unless all times are the same."""
     window, answers = curve.window, curve.answers
     top = int(np.argmax(answers.value))
@@ -107,7 +107,7 @@ def _every(window: Window) -> int:
     return next((every for every in round_ones if every >= least), least)
 
 
-def _charts(curve: Curve, unit: str) -> str:
+def _charts(curve: ReportCurve, unit: str) -> str:
     """Draw the curve twice, wide for screens and paper, narrow for phones; the style sheet shows one."""
     answers, window = curve.answers, curve.window
     top = int(np.argmax(answers.value))
@@ -117,7 +117,7 @@ def _charts(curve: Curve, unit: str) -> str:
         f"{amount(float((answers.high - answers.low).mean()))} kWh wide on average"
     )
     marks = [(step / window.steps, name) for step, name in round_times(window)]
-    lines = [Line(answers.value, "released", (answers.low, answers.high))]
+    lines = [ChartLine(answers.value, "released", (answers.low, answers.high))]
     return "".join(
         f'<div class="{name}">'
         + line_chart(lines, at=curve.middles, marks=marks, span=_span(lines), unit=unit, description=told, size=size)
@@ -129,7 +129,7 @@ def _charts(curve: Curve, unit: str) -> str:
 def _profiles(release: Release, zone: str, unit: str) -> str:
     """Draw the typical day and week, where the window has them."""
     area, figures = Area.box(release.grid), []
-    kinds: dict[str, tuple[Answers, str]]
+    kinds: dict[str, tuple[QueryAnswers, str]]
     day, week = typical(release, area, zone)
     if day is not None:
         if day.weekday is not None and day.weekend is not None:
@@ -151,10 +151,14 @@ def _profiles(release: Release, zone: str, unit: str) -> str:
 
 
 def _profile(
-    title: str, kinds: dict[str, tuple[Answers, str]], starts: Floats, marks: Sequence[tuple[float, str]], unit: str
+    title: str,
+    kinds: dict[str, tuple[QueryAnswers, str]],
+    starts: Floats,
+    marks: Sequence[tuple[float, str]],
+    unit: str,
 ) -> str:
     """Draw averages at the middles of their steps."""
-    lines = [Line(answers.value, style, (answers.low, answers.high)) for answers, style in kinds.values()]
+    lines = [ChartLine(answers.value, style, (answers.low, answers.high)) for answers, style in kinds.values()]
     told = "; ".join(
         f"{title}, {kind}: from {amount(float(answers.value.min()))} to {amount(float(answers.value.max()))} {unit}"
         for kind, (answers, _) in kinds.items()
@@ -170,12 +174,12 @@ def _profile(
     return f"<figure><figcaption><b>{title}</b> {key}</figcaption>{chart}</figure>"
 
 
-def _span(lines: Sequence[Line]) -> tuple[float, float]:
+def _span(lines: Sequence[ChartLine]) -> tuple[float, float]:
     """Return the kWh that a chart goes from and to: zero, lines and bands are on it."""
     ends = [end for line in lines for end in (line.kwh, *(line.band or ()))]
     bottom, top = min(0.0, *(float(end.min()) for end in ends)), max(0.0, *(float(end.max()) for end in ends))
     return bottom, top + ROOM * (top - bottom) or 1.0
 
 
-def _parts(answers: Answers) -> tuple[Floats, Floats, Floats, Floats]:
+def _parts(answers: QueryAnswers) -> tuple[Floats, Floats, Floats, Floats]:
     return answers.value, answers.standard_error, answers.low, answers.high

@@ -13,9 +13,9 @@ from gridveil.release.query.highest import High
 from gridveil.release.query.maps import values_at
 from gridveil.release.query.open import Release
 from gridveil.report.figures.axis import short
-from gridveil.report.figures.maps import Scale, bar_uri, hatch_uri, map_uri
+from gridveil.report.figures.maps import ColourScale, bar_uri, hatch_uri, map_uri
 from gridveil.report.ground import Ground, ground_of, limits_in_words
-from gridveil.report.parts import Part
+from gridveil.report.parts import DayPart
 from gridveil.report.words import amount, per
 
 LARGE, SMALL = 720, 360  # pixels each way, about
@@ -23,14 +23,14 @@ MOST_PER_CELL = 96
 Uncertain = NDArray[np.bool_]
 
 
-def where(release: Release, parts: Sequence[Part], ranked: Sequence[High]) -> dict[str, str]:
+def where(release: Release, parts: Sequence[DayPart], ranked: Sequence[High]) -> dict[str, str]:
     """Return the fields of the page about where: maps, their key, and what is uncertain."""
     grid, steps = release.grid, release.window.steps
     cells, ground = release.cells(0, steps), ground_of(grid)
     value = cells.value.astype(np.float64).T / steps
     uncertain = (cells.high - cells.low > np.abs(cells.value)).T  # as on the map of gridveil serve
     averages = [plane.T for plane in values_at(release, [part.schedule for part in parts])]
-    scale = Scale.of(np.stack([value, *averages]))
+    scale = ColourScale.of(np.stack([value, *averages]))
     unit = f"kWh per {per(release.window.step)} in a cell"
     large = _map(
         value, scale, uncertain, ground, LARGE, _told(value, "the whole period", unit), _overlay(ground, ranked)
@@ -53,7 +53,7 @@ def where(release: Release, parts: Sequence[Part], ranked: Sequence[High]) -> di
 
 
 def _map(
-    kwh: Floats, scale: Scale, uncertain: Uncertain, ground: Ground, pixels: int, told: str, overlay: str = ""
+    kwh: Floats, scale: ColourScale, uncertain: Uncertain, ground: Ground, pixels: int, told: str, overlay: str = ""
 ) -> str:
     """Draw a map in about so many pixels, cells as wide and high as they are on the ground."""
     wide, high = min(1.0, ground.aspect), min(1.0, 1 / ground.aspect)
@@ -91,7 +91,7 @@ def _told(kwh: Floats, what: str, unit: str) -> str:
     )
 
 
-def _key(scale: Scale, unit: str, *, hatched: bool, outlined: bool) -> str:
+def _key(scale: ColourScale, unit: str, *, hatched: bool, outlined: bool) -> str:
     ticks = "".join(
         f'<li style="left:{100 * at:g}%;transform:translateX(-{100 * at:g}%)">{short(kwh)}</li>'
         for at, kwh in scale.marks()

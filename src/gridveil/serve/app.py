@@ -14,7 +14,7 @@ from gridveil.serve import refusals
 from gridveil.serve.desk import Desk
 from gridveil.serve.downloads import TYPES, Downloads
 from gridveil.serve.guard import Guard
-from gridveil.serve.page import File, read_page
+from gridveil.serve.page import PageFile, read_page
 from gridveil.serve.routes import OCTETS, check_tag, router
 from gridveil.serve.served import Served, together
 
@@ -61,7 +61,7 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
 
 async def _page_file(request: Request, name: str = "index.html") -> Response:
     """Return a file of the page, from memory."""
-    files: dict[str, File] = request.app.state.page
+    files: dict[str, PageFile] = request.app.state.page
     if name not in files:
         raise HTTPException(refusals.MISSING)
     check_tag(request, files[name].etag)

@@ -28,7 +28,7 @@ class Job:
 
 
 @dataclass(frozen=True)
-class Question:
+class QueryTask:
     """What is asked: under which key its answer is kept (None: not at all), and how to plan it.
 
     `large`: making the plan is work of its own, as it is where a polygon must be laid over the cells.
@@ -49,7 +49,7 @@ class Desk:
         self.long_room = Heavy(at_once=1, waiting=4)
         self.reading_room = Heavy(at_once=1, waiting=8)  # where large bodies are read
 
-    def answer(self, question: Question) -> bytes:
+    def answer(self, question: QueryTask) -> bytes:
         """Return what is in memory, or what the plan makes; answers that took a turn are kept."""
         key = question.key
         held = None if key is None else self.cache.find(key)
@@ -65,7 +65,7 @@ class Desk:
                 return job.make(Deadline(self.seconds))
             return self.cache.get(key, lambda: job.make(Deadline(self.seconds)))
 
-    def warm(self, question: Question) -> None:
+    def warm(self, question: QueryTask) -> None:
         """Make an answer before it is asked for, however long that takes; who asks meanwhile waits for it."""
         job = question.plan()
         _check(job)

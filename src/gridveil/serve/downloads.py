@@ -23,7 +23,7 @@ TYPES = (*(kind for _, kind in OWN.values()), *(form.media_type for form in FORM
 
 
 @dataclass(frozen=True)
-class File:
+class DownloadFile:
     """A file to hand out, what to call it, its type, and its digest."""
 
     path: Path
@@ -47,11 +47,11 @@ class Downloads:
             self._folder.cleanup()
             self._folder = None
 
-    def get(self, served: Served, form: Format) -> File:
+    def get(self, served: Served, form: Format) -> DownloadFile:
         """Return a file, made now if need be; one at a time, beside other questions."""
         if form in served.files:
             path = served.files[form]
-            return File(path, file_name(served, form), OWN[form][1], self._digest(path))
+            return DownloadFile(path, file_name(served, form), OWN[form][1], self._digest(path))
         why = _refused(served, form)
         if why is not None:
             raise UsageError(why)
@@ -61,7 +61,7 @@ class Downloads:
             if path not in self._made:
                 _make(served, path, form)
                 self._made.add(path)
-        return File(path, path.name, FORMATS[form].media_type, self._digest(path))
+        return DownloadFile(path, path.name, FORMATS[form].media_type, self._digest(path))
 
     def _digest(self, path: Path) -> str:
         """Return the digest of a file, computed when it is first handed out."""

@@ -22,7 +22,7 @@ from gridveil.release.format.cite import cite
 from gridveil.release.format.label import Label, attack_statements, describe, warnings
 from gridveil.release.query.maps import values_at
 from gridveil.release.query.open import Release
-from gridveil.serve.desk import HEAVY_WORK, Job, Question
+from gridveil.serve.desk import HEAVY_WORK, Job, QueryTask
 from gridveil.serve.downloads import downloads
 from gridveil.serve.heavy import Deadline
 from gridveil.serve.served import Served
@@ -71,14 +71,14 @@ def facts(served: Served) -> dict[str, Any]:
     }
 
 
-def all_facts(served: Served) -> Question:
+def all_facts(served: Served) -> QueryTask:
     """Ask for the facts as JSON."""
 
     def make(_: Deadline) -> bytes:
         with telling(served):
             return json.dumps(facts(served), allow_nan=False, separators=(",", ":")).encode()
 
-    return Question((served.id, "facts"), lambda: Job(HEAVY_WORK, make))
+    return QueryTask((served.id, "facts"), lambda: Job(HEAVY_WORK, make))
 
 
 def listed(every: Iterable[Served]) -> bytes:

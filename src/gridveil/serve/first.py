@@ -7,7 +7,7 @@ from contextlib import suppress
 
 from gridveil.model.errors import GridveilError
 from gridveil.serve import questions
-from gridveil.serve.desk import Desk, Question
+from gridveil.serve.desk import Desk, QueryTask
 from gridveil.serve.facts import all_facts
 from gridveil.serve.regions import AskedRegion
 from gridveil.serve.served import Served
@@ -25,7 +25,7 @@ def warm_up(desk: Desk, releases: Iterable[Served]) -> None:
                 desk.warm(question)
 
 
-def first_questions(served: Served) -> Iterator[Question]:
+def first_questions(served: Served) -> Iterator[QueryTask]:
     """Return facts, map, curve and number of a release, in the order in which the page needs them."""
     steps = served.release.window.steps
     everything = AskedRegion.model_validate({})

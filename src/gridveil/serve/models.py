@@ -181,7 +181,7 @@ class Axes(BaseModel):
     time: TimeAxis
 
 
-class Scale(BaseModel):
+class ScaleModel(BaseModel):
     """kWh per step in a cell, in busy steps of days spread through the window: a high quantile and the largest."""
 
     top: float
@@ -220,7 +220,7 @@ class PrivacyModel(BaseModel):
     not_covered: list[str]
 
 
-class Words(BaseModel):
+class LabelSectionModel(BaseModel):
     """A section of the label in plain words."""
 
     heading: str
@@ -235,7 +235,7 @@ class Download(BaseModel):
     bytes: int | None = Field(description="null where the file is made when it is first asked for")
 
 
-class FactsModel(BaseModel):
+class ReleaseFactsModel(BaseModel):
     """Everything about a release but its values."""
 
     id: str
@@ -251,12 +251,12 @@ class FactsModel(BaseModel):
         "points from the west; between them in proportion (bilinear). null without a coordinate system"
     )
     cell_metres: Pair | None = Field(description="Width and height of the cell in the middle")
-    scale: Scale
+    scale: ScaleModel
     total: AnswerModel
     about_the_truth: bool
     error_bars: str
     privacy: PrivacyModel
-    label_in_words: list[Words]
+    label_in_words: list[LabelSectionModel]
     label: dict[str, Any]
     cite: str
     downloads: list[Download]

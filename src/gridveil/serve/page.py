@@ -18,7 +18,7 @@ TYPES = {
 
 
 @dataclass(frozen=True)
-class File:
+class PageFile:
     """A file of the page."""
 
     body: bytes
@@ -26,18 +26,18 @@ class File:
     etag: str
 
 
-def read_page() -> dict[str, File]:
+def read_page() -> dict[str, PageFile]:
     """Return the page's files by name, with `/` between folders."""
     return dict(_read(files("gridveil.serve") / "static", ""))
 
 
-def _read(folder: Traversable, before: str) -> list[tuple[str, File]]:
-    found: list[tuple[str, File]] = []
+def _read(folder: Traversable, before: str) -> list[tuple[str, PageFile]]:
+    found: list[tuple[str, PageFile]] = []
     for entry in sorted(folder.iterdir(), key=lambda entry: entry.name):
         if entry.is_dir():
             found += _read(entry, f"{before}{entry.name}/")
         elif (suffix := entry.name.rpartition(".")[2]) in TYPES:
             body = entry.read_bytes()
             etag = f'W/"{hashlib.sha256(body).hexdigest()[:32]}"'
-            found.append((before + entry.name, File(body, TYPES[suffix], etag)))
+            found.append((before + entry.name, PageFile(body, TYPES[suffix], etag)))
     return found

@@ -13,10 +13,10 @@ from gridveil.geography.area import Area
 from gridveil.model.errors import UsageError
 from gridveil.model.window import Window
 from gridveil.release.query.highest import highest as highest_cells
-from gridveil.release.query.open import Answers, Release
+from gridveil.release.query.open import QueryAnswers, Release
 from gridveil.release.query.profile import MOST_WEIGHTS, typical
 from gridveil.serve.cache import Cache
-from gridveil.serve.desk import HEAVY_WORK, Job, Question
+from gridveil.serve.desk import HEAVY_WORK, Job, QueryTask
 from gridveil.serve.facts import iso, period
 from gridveil.serve.heavy import Deadline
 from gridveil.serve.regions import Form, Range, Wanted
@@ -35,7 +35,7 @@ PIECE_WORK, PIECE_ROWS = 2e7, 4_000  # between two looks at the clock
 DAYS_OF_PROFILES = 10  # three kinds of a day, and a week
 
 # Answers of many, whatever they are made by.
-Piece = Callable[[NDArray[np.int64]], Answers]
+Piece = Callable[[NDArray[np.int64]], QueryAnswers]
 
 
 class Somewhere(Protocol):
@@ -52,13 +52,13 @@ class Asked(Somewhere, Protocol):
         """Return the steps."""
 
 
-def query(served: Served, asked: Asked) -> Question:
+def query(served: Served, asked: Asked) -> QueryTask:
     """Ask for the consumption of a region over a period."""
     release = served.release
     grid, wanted, (first, last) = release.grid, asked.wanted(), asked.steps(release.window)
     box = wanted.box(grid)
 
-    def say(cells: float, answers: Answers) -> bytes:
+    def say(cells: float, answers: QueryAnswers) -> bytes:
         answer = {name: numbers[0] for name, numbers in arrays(answers).items()}
         whole = served.whole(first, last)
         return in_json(
@@ -80,10 +80,10 @@ def query(served: Served, asked: Asked) -> Question:
         cells = float((x1 - x0) * (y1 - y0))
         return Job(float(release.cost_of(row)[0]), lambda _: say(cells, release.answers_of(row)))
 
-    return Question((served.id, "query", wanted.key(grid), first, last), plan, wanted.polygon is not None)
+    return QueryTask((served.id, "query", wanted.key(grid), first, last), plan, wanted.polygon is not None)
 
 
-def series(served: Served, asked: Asked, every: int | None) -> Question:
+def series(served: Served, asked: Asked, every: int | None) -> QueryTask:
     """Ask for a region's consumption over time, `every` so many steps in one point."""
     release, window = served.release, served.release.window
     wanted, (first, last) = asked.wanted(), asked.steps(window)
@@ -116,10 +116,10 @@ def series(served: Served, asked: Asked, every: int | None) -> Question:
         return Job(HEAVY_WORK + work, make)
 
     key = (served.id, "series", wanted.key(release.grid), first, last, size)
-    return Question(key, plan, wanted.polygon is not None)
+    return QueryTask(key, plan, wanted.polygon is not None)
 
 
-def batch(served: Served, table: NDArray[np.int64], form: Form) -> Question:
+def batch(served: Served, table: NDArray[np.int64], form: Form) -> QueryTask:
     """Ask for many ranges; equal ones are answered once."""
     release = served.release
 
@@ -139,10 +139,10 @@ def batch(served: Served, table: NDArray[np.int64], form: Form) -> Question:
 
         return Job(HEAVY_WORK + float(costs.sum()), make)
 
-    return Question(None, plan)
+    return QueryTask(None, plan)
 
 
-def profile(served: Served, asked: Somewhere, zone: str) -> Question:
+def profile(served: Served, asked: Somewhere, zone: str) -> QueryTask:
     """Ask for a region's typical day and week."""
     release, wanted = served.release, asked.wanted()
     window = release.window
@@ -154,10 +154,10 @@ def profile(served: Served, asked: Somewhere, zone: str) -> Question:
         work = PROFILE_WORK * passes * _work(release, area, 0, window.steps)
         return Job(HEAVY_WORK + work, lambda _: in_json(_profile(release, area, zone)))
 
-    return Question((served.id, "profile", wanted.key(release.grid), zone), plan, wanted.polygon is not None)
+    return QueryTask((served.id, "profile", wanted.key(release.grid), zone), plan, wanted.polygon is not None)
 
 
-def highest(served: Served, first: int, last: int, count: int) -> Question:
+def highest(served: Served, first: int, last: int, count: int) -> QueryTask:
     """Ask for the cells that used most."""
     release = served.release
 
@@ -168,10 +168,10 @@ def highest(served: Served, first: int, last: int, count: int) -> Question:
         ]
         return in_json({"time": period(release.window, first, last), "cells": cells})
 
-    return Question((served.id, "highest", first, last, count), lambda: Job(_cells_work(release, first, last), make))
+    return QueryTask((served.id, "highest", first, last, count), lambda: Job(_cells_work(release, first, last), make))
 
 
-def planes(served: Served, first: int, last: int) -> Question:
+def planes(served: Served, first: int, last: int) -> QueryTask:
     """Ask for value, standard error, low and high of every cell: little-endian float32, row by row."""
     release = served.release
 
@@ -179,10 +179,10 @@ def planes(served: Served, first: int, last: int) -> Question:
         cells = release.cells(first, last)
         return b"".join(getattr(cells, name).astype("<f4").tobytes() for name in PARTS)
 
-    return Question((served.id, "slice", first, last), lambda: Job(_cells_work(release, first, last), make))
+    return QueryTask((served.id, "slice", first, last), lambda: Job(_cells_work(release, first, last), make))
 
 
-def rows(served: Served, first: int, last: int, cache: Cache) -> Question:
+def rows(served: Served, first: int, last: int, cache: Cache) -> QueryTask:
     """Ask for the same as JSON; both are made of one reading."""
     grid = served.release.grid
     if grid.cells > MOST_CELLS_JSON:
@@ -206,10 +206,10 @@ def rows(served: Served, first: int, last: int, cache: Cache) -> Question:
 
         return Job(job.work, make)
 
-    return Question((served.id, "rows", first, last), plan)
+    return QueryTask((served.id, "rows", first, last), plan)
 
 
-def arrays(answers: Answers) -> dict[str, list[float]]:
+def arrays(answers: QueryAnswers) -> dict[str, list[float]]:
     """Return answers as lists."""
     return {name: np.asarray(getattr(answers, name), float).tolist() for name in PARTS}
 
@@ -230,13 +230,13 @@ def _cells_work(release: Release, first: int, last: int) -> float:
     return HEAVY_WORK + CELLS_WORK * float(release.cost_of([[0, grid.nx, 0, grid.ny, first, last]])[0])
 
 
-def _together(pieces: Sequence[NDArray[np.int64]], answer: Piece, deadline: Deadline) -> Answers:
+def _together(pieces: Sequence[NDArray[np.int64]], answer: Piece, deadline: Deadline) -> QueryAnswers:
     """Answer piece by piece, as long as there is time."""
     answers = []
     for some in pieces:
         deadline.check()
         answers.append(answer(some))
-    return Answers(*(np.concatenate([getattr(some, name) for some in answers]) for name in PARTS))
+    return QueryAnswers(*(np.concatenate([getattr(some, name) for some in answers]) for name in PARTS))
 
 
 def _profile(release: Release, area: Area, zone: str) -> dict[str, Any]:

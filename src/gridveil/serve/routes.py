@@ -11,7 +11,7 @@ from fastapi.responses import FileResponse
 from gridveil.model.errors import UsageError
 from gridveil.serve import models, questions, regions
 from gridveil.serve.bodies import JSON, described, given
-from gridveil.serve.desk import Desk, Question
+from gridveil.serve.desk import Desk, QueryTask
 from gridveil.serve.downloads import Downloads, Format
 from gridveil.serve.facts import all_facts, listed
 from gridveil.serve.refusals import RESPONSES, NotModifiedError, UnknownReleaseError
@@ -76,7 +76,7 @@ Asked = Annotated[Served, Depends(asked_about)]
 At = Annotated[Desk, Depends(the_desk)]
 
 
-def told(desk: Desk, question: Question) -> Response:
+def told(desk: Desk, question: QueryTask) -> Response:
     """Return an answer as JSON."""
     return Response(desk.answer(question), media_type=JSON)
 
@@ -98,7 +98,7 @@ async def releases(request: Request) -> Response:
     return Response(listed(every), headers={"Link": '</api/openapi.json>; rel="service-desc"'}, media_type=JSON)
 
 
-@router.get("/{id}", summary="One release", response_model=models.FactsModel)
+@router.get("/{id}", summary="One release", response_model=models.ReleaseFactsModel)
 def release(asked: Asked, desk: At) -> Response:
     """Say everything about a release but its values: axes, units, privacy label, files."""
     return told(desk, all_facts(asked))

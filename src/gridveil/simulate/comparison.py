@@ -17,7 +17,7 @@ from gridveil.simulate.errors import RelativeError, mre, range_sums, wape
 from gridveil.simulate.workloads import WORKLOADS, draw_workload
 
 
-class Place(NamedTuple):
+class DemoPlace(NamedTuple):
     """A block of cells, half-open. `mark` is its sign on the maps, if it has one."""
 
     name: str
@@ -26,7 +26,7 @@ class Place(NamedTuple):
     y: tuple[int, int]
 
 
-class Curve(NamedTuple):
+class DemoCurve(NamedTuple):
     """A place's consumption in every step, kWh: the truth, the release's answer and its 95 % interval."""
 
     truth: Floats
@@ -61,7 +61,7 @@ class Comparison:
         """Return the step with the town's highest consumption."""
         return int(self.truth.sum((0, 1)).argmax())
 
-    def places(self) -> list[Place]:
+    def places(self) -> list[DemoPlace]:
         """Return the whole map, its busiest block, and a quiet one; a block is a quarter of the map each way."""
         width, height = max(1, self.grid.nx // 4), max(1, self.grid.ny // 4)
         blocks = [
@@ -72,17 +72,17 @@ class Comparison:
         ranking = np.argsort(range_sums(self.truth, np.array(blocks)))
         busy, quiet = blocks[ranking[-1]], blocks[ranking[len(blocks) // 4]]
         return [
-            Place("The whole town", "", (0, self.grid.nx), (0, self.grid.ny)),
-            Place("District A, busy", "A", (busy[0], busy[1]), (busy[2], busy[3])),
-            Place("District B, quiet", "B", (quiet[0], quiet[1]), (quiet[2], quiet[3])),
+            DemoPlace("The whole town", "", (0, self.grid.nx), (0, self.grid.ny)),
+            DemoPlace("District A, busy", "A", (busy[0], busy[1]), (busy[2], busy[3])),
+            DemoPlace("District B, quiet", "B", (quiet[0], quiet[1]), (quiet[2], quiet[3])),
         ]
 
-    def curve(self, place: Place, name: str) -> Curve:
+    def curve(self, place: DemoPlace, name: str) -> DemoCurve:
         """Return what a release says of a place, step by step."""
         steps = np.arange(self.window.steps)
         ranges = np.column_stack([np.tile([*place.x, *place.y], (steps.size, 1)), steps, steps + 1])
         answers = self.releases[name].answers_of(ranges)
-        return Curve(range_sums(self.truth, ranges), answers.value, answers.low, answers.high)
+        return DemoCurve(range_sums(self.truth, ranges), answers.value, answers.low, answers.high)
 
     def scores(self, name: str) -> dict[str, Score]:
         """Return the errors of a release on each workload."""

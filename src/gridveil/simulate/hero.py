@@ -11,7 +11,7 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from gridveil.model.units import Floats
 from gridveil.report.figures.axis import round_times, short
-from gridveil.report.figures.maps import Scale
+from gridveil.report.figures.maps import ColourScale
 from gridveil.simulate.comparison import Comparison
 
 NIGHT, INK, QUIET, LINE = "#101116", "#f2f1ee", "#a9abb5", "#33353d"
@@ -24,7 +24,7 @@ LEFT, RIGHT = 0.06, 0.93
 def draw_hero(comparison: Comparison, epsilon: float) -> Figure:
     """Draw maps of the window's totals above the whole town's curve as the first release tells it."""
     totals = {name: cube.sum(2) for name, cube in comparison.cubes().items()}
-    scale = Scale.of(totals["truth"])
+    scale = ColourScale.of(totals["truth"])
     figure = Figure(figsize=(12, 8), dpi=150, facecolor=NIGHT)
     maps = figure.add_gridspec(1, len(totals), left=LEFT, right=RIGHT, top=0.83, bottom=0.4, wspace=0.06)
     curve = figure.add_gridspec(1, 1, left=LEFT, right=RIGHT, top=0.31, bottom=0.06)
@@ -40,11 +40,11 @@ def draw_hero(comparison: Comparison, epsilon: float) -> Figure:
     return figure
 
 
-def _norm(scale: Scale) -> PowerNorm:
+def _norm(scale: ColourScale) -> PowerNorm:
     return PowerNorm(0.5, vmin=0, vmax=scale.top, clip=True)
 
 
-def _draw_map(axes: Axes, total: Floats, scale: Scale, comparison: Comparison) -> None:
+def _draw_map(axes: Axes, total: Floats, scale: ColourScale, comparison: Comparison) -> None:
     grid = comparison.grid
     extent = (grid.x0, grid.x1, grid.y0, grid.y1)
     axes.imshow(total.T, origin="lower", cmap=COLOURS, norm=_norm(scale), extent=extent, interpolation="nearest")
@@ -52,7 +52,7 @@ def _draw_map(axes: Axes, total: Floats, scale: Scale, comparison: Comparison) -
     axes.set_axis_off()
 
 
-def _draw_colour_bar(figure: Figure, beside: Axes, scale: Scale) -> None:
+def _draw_colour_bar(figure: Figure, beside: Axes, scale: ColourScale) -> None:
     beside.apply_aspect()
     place = beside.get_position()
     axes = figure.add_axes((place.x1 + 0.012, place.y0, 0.01, place.height))

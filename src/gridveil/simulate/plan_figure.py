@@ -22,7 +22,7 @@ ROOM = 1.25
 """Of the errors' axis beyond the curves and the useful level."""
 
 
-class Curve(NamedTuple):
+class PlanCurve(NamedTuple):
     """A line of the picture."""
 
     name: str
@@ -51,16 +51,16 @@ def draw_outlook(outlook: Outlook) -> Figure:
     return figure
 
 
-def _curves(outlook: Outlook) -> list[Curve]:
+def _curves(outlook: Outlook) -> list[PlanCurve]:
     found = []
     for (cells, name), colour, marker in zip(places(outlook.plan.grid).items(), COLOURS, MARKERS, strict=False):
         points = {e: error for e, error in outlook.curve(outlook.over_basis(cells)).items() if error > 0}
         if points:
-            found.append(Curve(name, colour, marker, list(points), list(points.values())))
+            found.append(PlanCurve(name, colour, marker, list(points), list(points.values())))
     return found
 
 
-def _draw(axes: Axes, curves: list[Curve]) -> None:
+def _draw(axes: Axes, curves: list[PlanCurve]) -> None:
     axes.set_xscale("log")
     axes.set_yscale("log")
     for curve in curves:
@@ -100,7 +100,7 @@ def _mark(axes: Axes, epsilon: float, *, given: bool) -> None:
     )
 
 
-def _label(axes: Axes, curves: list[Curve]) -> None:
+def _label(axes: Axes, curves: list[PlanCurve]) -> None:
     """Write each name at the end of its line, moved until none covers another."""
     curves = sorted(curves, key=lambda curve: curve.errors[-1])
     height = axes.bbox.height

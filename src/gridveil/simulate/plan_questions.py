@@ -21,7 +21,7 @@ DAY = timedelta(days=1)
 
 
 @dataclass(frozen=True)
-class Question:
+class PlanQuestion:
     """A kind of question: where, for how long, and how many cells and steps that is."""
 
     place: str
@@ -29,10 +29,10 @@ class Question:
     shape: Shape
 
 
-def questions(grid: Grid, window: Window) -> list[Question]:
+def questions(grid: Grid, window: Window) -> list[PlanQuestion]:
     """Return the kinds of questions that a grid and a window have room for, largest first."""
     return [
-        Question(place, period, (*cells, steps))
+        PlanQuestion(place, period, (*cells, steps))
         for cells, place in places(grid).items()
         for steps, period in periods(window).items()
     ]

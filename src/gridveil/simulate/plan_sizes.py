@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 
 from gridveil.publishing.plan import Plan
-from gridveil.simulate.rehearse import Rehearsal, Tally
+from gridveil.simulate.rehearse import ErrorTally, Rehearsal
 
 Cells = tuple[int, int]
 
@@ -22,21 +22,21 @@ MOST_SIDE = 256
 
 
 @dataclass
-class Size:
+class GridSize:
     """A grid that was rehearsed at its finest step, and what one of its cells is worth over each step.
 
     of_blocks: another grid was rehearsed in its place, of which a cell here is a block.
     """
 
     cells: Cells
-    tallies: dict[timedelta, Tally] = field(default_factory=dict)
+    tallies: dict[timedelta, ErrorTally] = field(default_factory=dict)
     of_blocks: bool = False
 
     def add(self, rehearsal: Rehearsal, steps: list[timedelta], seed: int = 0, block: Cells = (1, 1)) -> None:
         """Count in a rehearsal in the first of these steps, on this grid, or on one of which a cell here is a block."""
         for step in steps:
             tally = rehearsal.tally((*block, step // steps[0]), seed=seed)
-            self.tallies[step] = self.tallies.get(step, Tally()) + tally
+            self.tallies[step] = self.tallies.get(step, ErrorTally()) + tally
 
     def percent(self, step: timedelta) -> float:
         """Return the typical error of one cell over a step."""

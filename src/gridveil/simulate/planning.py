@@ -13,9 +13,9 @@ from gridveil.model.errors import GridveilError
 from gridveil.publishing.plan import Plan
 from gridveil.publishing.spec import Spec
 from gridveil.simulate.plan_curves import crossing, falling
-from gridveil.simulate.plan_questions import Question, basis_of, questions
-from gridveil.simulate.plan_sizes import Cells, Size, coarser, finer, steps_that_fit, variant
-from gridveil.simulate.rehearse import Rehearsal, Tally, most_households, rehearse
+from gridveil.simulate.plan_questions import PlanQuestion, basis_of, questions
+from gridveil.simulate.plan_sizes import Cells, GridSize, coarser, finer, steps_that_fit, variant
+from gridveil.simulate.rehearse import ErrorTally, Rehearsal, most_households, rehearse
 
 EPSILONS = (0.3, 1.0, 3.0, 10.0, 30.0)
 DEFAULT_EPSILON = 3.0
@@ -59,12 +59,12 @@ class Outlook:
     households: int
     rehearsed: int
     basis: timedelta
-    questions: list[Question]
-    tallies: dict[float, dict[Question, Tally]] = field(default_factory=dict)
-    sizes: list[Size] = field(default_factory=list)
+    questions: list[PlanQuestion]
+    tallies: dict[float, dict[PlanQuestion, ErrorTally]] = field(default_factory=dict)
+    sizes: list[GridSize] = field(default_factory=list)
     more: dict[int, float] = field(default_factory=dict)
     repeats: int = 0
-    proofs: dict[tuple[Cells, timedelta], Size] = field(default_factory=dict)
+    proofs: dict[tuple[Cells, timedelta], GridSize] = field(default_factory=dict)
     takes: Callable[[timedelta], bool] | None = None
 
     @property
@@ -72,7 +72,7 @@ class Outlook:
         """The epsilons that there was no time for."""
         return [epsilon for epsilon in EPSILONS if epsilon not in self.tallies]
 
-    def curve(self, question: Question) -> dict[float, float]:
+    def curve(self, question: PlanQuestion) -> dict[float, float]:
         """Return the typical error at each epsilon, percent; it never rises, as more epsilon does no harm."""
         epsilons = sorted(self.tallies)
         return dict(zip(epsilons, falling([self.tallies[e][question].percent for e in epsilons]), strict=True))
@@ -81,12 +81,12 @@ class Outlook:
         """Return the typical error of so many cells over the basis at the plan's epsilon, percent."""
         return self.curve(self.over_basis(cells))[self.epsilon]
 
-    def over_basis(self, cells: tuple[int, int]) -> Question:
+    def over_basis(self, cells: tuple[int, int]) -> PlanQuestion:
         """Return the question for so many cells over a day, or what comes nearest to it."""
         return next(q for q in self.questions if q.shape == (*cells, self.basis // self.plan.window.step))
 
     @property
-    def suggested(self) -> list[tuple[Size, timedelta]]:
+    def suggested(self) -> list[tuple[GridSize, timedelta]]:
         """Grids and steps at which one cell over one step is useful: with the plan's step, and with a finer grid.
 
         The first is the finest grid for the plan's own step. The second is finer, for longer steps: the finest grid
@@ -105,7 +105,7 @@ class Outlook:
                 return [*found, (size, useful[0])]
         return found
 
-    def _useful(self, size: Size, step: timedelta) -> bool:
+    def _useful(self, size: GridSize, step: timedelta) -> bool:
         """Whether one cell over a step is useful, and still was when it was rehearsed as suggested."""
         proof = self.proofs.get((size.cells, step), size)
         return max(size.percent(step), proof.percent(step)) <= USEFUL
@@ -152,9 +152,9 @@ class _Rehearsals:
         self.started, self.worked = time.monotonic(), time.process_time()
         self.steps = steps_that_fit(outlook.plan, outlook.basis)
         grid, step = outlook.plan.grid, outlook.plan.window.step
-        self.own = Size((grid.nx, grid.ny))
+        self.own = GridSize((grid.nx, grid.ny))
         self.own_is_asked = self.steps[0] == step
-        self.blocks: dict[tuple[int, int], Size] = {}
+        self.blocks: dict[tuple[int, int], GridSize] = {}
 
     def passed(self) -> float:
         """Return which part of the time has passed."""
@@ -202,7 +202,7 @@ class _Rehearsals:
             if not self.blocks:
                 self._cut_blocks(rehearsal)
         outlook.tallies[epsilon] = {
-            question: before.get(question, Tally()) + rehearsal.tally(question.shape, bars=bars, seed=seed)
+            question: before.get(question, ErrorTally()) + rehearsal.tally(question.shape, bars=bars, seed=seed)
             for question in outlook.questions
         }
 
@@ -210,14 +210,14 @@ class _Rehearsals:
         """Keep what blocks of cells tell of coarser grids, for those that there will be no time for."""
         nx, ny = self.own.cells
         for cells in coarser(self.own.cells):
-            self.blocks[cells] = Size(cells, of_blocks=True)
+            self.blocks[cells] = GridSize(cells, of_blocks=True)
             self.blocks[cells].add(rehearsal, self.steps, block=(nx // cells[0], ny // cells[1]))
 
     def _first_sizes(self) -> None:
         """Try coarser grids, coarsest (and quickest) first, and finer ones as long as they are useful."""
         outlook, own = self.outlook, self.own
-        small = [*map(Size, reversed(coarser(own.cells))), own]
-        for number, size in enumerate([*small, *map(Size, finer(own.cells))]):
+        small = [*map(GridSize, reversed(coarser(own.cells))), own]
+        for number, size in enumerate([*small, *map(GridSize, finer(own.cells))]):
             if number >= len(small) and outlook.sizes and outlook.sizes[0].percent(outlook.basis) > USEFUL:
                 break
             self.progress("rehearse on other grids", min(1.0, number / len(small)))
@@ -228,7 +228,7 @@ class _Rehearsals:
                 outlook.sizes.insert(0, size)
         self.progress("rehearse on other grids", 1.0)
 
-    def _size(self, size: Size, seed: int) -> bool:
+    def _size(self, size: GridSize, seed: int) -> bool:
         """Rehearse a grid in its finest steps; return whether the mechanism could."""
         outlook = self.outlook
         try:
@@ -262,7 +262,7 @@ class _Rehearsals:
         outlook = self.outlook
         while left := [(size, step) for size, step in outlook.suggested if (size.cells, step) not in outlook.proofs]:
             size, step = left[0]
-            plan, proof = variant(outlook.plan, size.cells, step), Size(size.cells)
+            plan, proof = variant(outlook.plan, size.cells, step), GridSize(size.cells)
             for seed in range(outlook.repeats):
                 if seed == 0 or self.passed() < 1:
                     rehearsal = rehearse(plan, outlook.epsilon, min(outlook.rehearsed, most_households(plan)), seed)

@@ -22,7 +22,7 @@ from gridveil.simulate.town import MAIN_FUSE, Town, make_town
 from gridveil.simulate.unrest import unrest
 from gridveil.trusted.budget import PureDP
 from gridveil.trusted.kernel.kernel import Kernel
-from gridveil.uncertainty.error_model import ErrorModel, Parts, Spread
+from gridveil.uncertainty.error_model import ErrorModel, Parts, ReplicateErrors
 from gridveil.uncertainty.linear_noise import Factors
 from gridveil.uncertainty.posterior import Draws
 
@@ -40,7 +40,7 @@ Shape = tuple[int, int, int]
 
 
 @dataclass(frozen=True)
-class Tally:
+class ErrorTally:
     """Of questions of one shape, kWh: the sum of true answers, of their errors, and of half-widths of 95 % intervals.
 
     Tallies of several rehearsals add up. Errors count by their energy: an empty corner of the map weighs little.
@@ -52,12 +52,12 @@ class Tally:
     half_width: float = 0.0
     earlier: tuple[float, ...] = ()
 
-    def __add__(self, other: Tally) -> Tally:
+    def __add__(self, other: ErrorTally) -> ErrorTally:
         """Return both together."""
         if not self.each:
             return other
         half_width = self.half_width + other.half_width
-        return Tally(self.truth + other.truth, self.error + other.error, half_width, self.each + other.each)
+        return ErrorTally(self.truth + other.truth, self.error + other.error, half_width, self.each + other.each)
 
     @property
     def each(self) -> tuple[float, ...]:
@@ -83,7 +83,7 @@ class Rehearsal:
     values: Floats
     errors: ErrorModel
 
-    def tally(self, shape: Shape, *, bars: bool = False, seed: int = 0) -> Tally:
+    def tally(self, shape: Shape, *, bars: bool = False, seed: int = 0) -> ErrorTally:
         """Ask questions of one shape at random places; `bars` asks for error bars too, which takes longer."""
         ranges = draw_ranges(shape, tuple(length - 1 for length in self.truth.shape), seed)
         true, answers = box_sums(self.truth, ranges), box_sums(self.values, ranges)
@@ -91,7 +91,7 @@ class Rehearsal:
         if bars:
             _, low, high = self.errors.bars(ranges, answers)
             half = float((high - low).sum()) / 2
-        return Tally(float(true.sum()), float(np.abs(answers - true).sum()), half)
+        return ErrorTally(float(true.sum()), float(np.abs(answers - true).sum()), half)
 
 
 def rehearse(plan: Plan, epsilon: float, households: int, seed: int = 0) -> Rehearsal:
@@ -171,4 +171,4 @@ def _error_model(estimate: Estimate, step: timedelta) -> ErrorModel:
         return Draws.of(errors, shape, step / HOUR)
     if isinstance(errors, NoisyParts):
         return Parts.of(errors, shape)
-    return Spread.of(errors, shape) if isinstance(errors, Replicates) else Factors.of(errors, shape)
+    return ReplicateErrors.of(errors, shape) if isinstance(errors, Replicates) else Factors.of(errors, shape)

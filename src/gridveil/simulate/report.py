@@ -19,9 +19,9 @@ from gridveil.release.format.attack_rates import in_words as attacks_in_words
 from gridveil.release.format.label import BoundFacts, Label
 from gridveil.release.query.open import Release
 from gridveil.report.figures.axis import round_times, short
-from gridveil.report.figures.chart import Line, line_chart
-from gridveil.report.figures.maps import Scale, bar_uri, map_uri
-from gridveil.simulate.comparison import Comparison, Curve, Place, Score, in_words
+from gridveil.report.figures.chart import ChartLine, line_chart
+from gridveil.report.figures.maps import ColourScale, bar_uri, map_uri
+from gridveil.simulate.comparison import Comparison, DemoCurve, DemoPlace, Score, in_words
 from gridveil.simulate.hero import draw_hero
 from gridveil.simulate.workloads import QUERIES
 
@@ -58,7 +58,7 @@ def write_report(
 
 def _maps(comparison: Comparison, maps: Mapping[str, Floats], unit: str) -> str:
     """Draw maps side by side on the truth's scale, with the districts of the charts marked."""
-    scale = Scale.of(maps["truth"])
+    scale = ColourScale.of(maps["truth"])
     marks = "".join(_district(comparison.grid, place) for place in comparison.places() if place.mark)
     drawn = "".join(
         f"<figure><figcaption><b>{escape(name)}</b></figcaption>"
@@ -84,13 +84,13 @@ def _told(name: str, kwh: Floats, comparison: Comparison) -> str:
     return f"Map of the {name}: {kwh.sum():,.0f} kWh in all, {100 * share:.0f} % of it in district {busy.mark}"
 
 
-def _district(grid: Grid, place: Place) -> str:
+def _district(grid: Grid, place: DemoPlace) -> str:
     left, width = 100 * place.x[0] / grid.nx, 100 * (place.x[1] - place.x[0]) / grid.nx
     bottom, height = 100 * place.y[0] / grid.ny, 100 * (place.y[1] - place.y[0]) / grid.ny
     return f'<span style="left:{left:g}%;bottom:{bottom:g}%;width:{width:g}%;height:{height:g}%">{place.mark}</span>'
 
 
-def _charts(comparison: Comparison, place: Place) -> str:
+def _charts(comparison: Comparison, place: DemoPlace) -> str:
     """Draw a place's curve for every release, on one scale."""
     curves = {name: comparison.curve(place, name) for name in comparison.releases}
     steps = comparison.window.steps
@@ -99,7 +99,7 @@ def _charts(comparison: Comparison, place: Place) -> str:
     figures = "".join(
         f"<figure><figcaption><b>{escape(name)}</b>{_off_scale(curve, top)}</figcaption>"
         + line_chart(
-            [Line(curve.answer, "released", (curve.low, curve.high)), Line(curve.truth, "truth")],
+            [ChartLine(curve.answer, "released", (curve.low, curve.high)), ChartLine(curve.truth, "truth")],
             at=(np.arange(steps) + 0.5) / steps,
             marks=[(step / steps, name) for step, name in round_times(comparison.window)],
             span=(bottom, top),
@@ -114,7 +114,7 @@ def _charts(comparison: Comparison, place: Place) -> str:
     return f'<h3>{place.name} <code>{query}</code></h3><div class="row charts">{figures}</div>'
 
 
-def _off_scale(curve: Curve, top: float) -> str:
+def _off_scale(curve: DemoCurve, top: float) -> str:
     """Say so where a chart is empty because the release lies above it."""
     return f" above the scale, at about {np.median(curve.answer):,.0f}" if np.median(curve.answer) > top else ""
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from gridveil.model.units import Floats, Ints
 from gridveil.uncertainty.area_errors import SymmetricArea, covered
 from gridveil.uncertainty.heavy import HEAVY, widths_of_sums
-from gridveil.uncertainty.schedule import Schedule, places
+from gridveil.uncertainty.schedule import StepWeights, places
 
 Number = TypeVar("Number", bound=np.number)
 Labels = NDArray[np.int32]
@@ -39,13 +39,13 @@ class PartsArea(SymmetricArea):
 
     def noise_over(self, periods: NDArray[np.int64]) -> tuple[Floats, Floats]:
         """Return standard error and half-width of the 95 % interval of each period."""
-        return self._noise(Schedule.of_periods(periods))
+        return self._noise(StepWeights.of_periods(periods))
 
     def noise_at(self, schedules: Floats) -> tuple[Floats, Floats]:
         """Return standard error and half-width of the 95 % interval of each schedule."""
-        return self._noise(Schedule.of_weights(schedules))
+        return self._noise(StepWeights.of_weights(schedules))
 
-    def _noise(self, schedule: Schedule) -> tuple[Floats, Floats]:
+    def _noise(self, schedule: StepWeights) -> tuple[Floats, Floats]:
         if self.weights.size == 0 or schedule.count == 0:
             return np.zeros(schedule.count), np.zeros(schedule.count)
         if self.labels is None:
@@ -59,7 +59,7 @@ class PartsArea(SymmetricArea):
         error = np.sqrt(2 * powers[0])
         return error, error * widths_of_sums(powers, heavies)
 
-    def _every_step_and_cell(self, scales: Floats, schedule: Schedule) -> Noise:
+    def _every_step_and_cell(self, scales: Floats, schedule: StepWeights) -> Noise:
         """Every cell and step is a part: power sums by step, and a heavy weight of a query is one of its step, too."""
         constant = scales.shape[0] == 1 and self.shares.shape[0] == 1
         steps, held = np.unique(np.zeros_like(schedule.steps) if constant else schedule.steps, return_inverse=True)
@@ -74,7 +74,7 @@ class PartsArea(SymmetricArea):
         by_step, owners, numbers = np.hstack(sums), np.concatenate(rows), np.concatenate(heavy)
         powers = np.stack([schedule.totals(schedule.factors ** (2 * n + 2) * by_step[n, held]) for n in range(3)])
         starts = np.searchsorted(owners, np.arange(len(steps) + 1))
-        numbered = Schedule(schedule.count, held, schedule.queries, schedule.factors)
+        numbered = StepWeights(schedule.count, held, schedule.queries, schedule.factors)
 
         def heavies(queries: Ints) -> tuple[Ints, Floats]:
             asked = numbered.only(queries)
@@ -87,14 +87,14 @@ class PartsArea(SymmetricArea):
 
         return powers, heavies
 
-    def _proportional(self, labels: Labels, schedule: Schedule) -> Noise:
+    def _proportional(self, labels: Labels, schedule: StepWeights) -> Noise:
         """Parts are the same at all times, and so are cells' shares but for one factor: all queries are alike."""
         alike = self.shares.shape[0] == 1
         total = schedule.totals(schedule.factors if alike else schedule.factors * self.shares[:, 0, 0][schedule.steps])
         parts, sums = self._sums_of(labels, self.shares if alike else np.ones((1, 1, 1)), np.zeros(1, int))
         return _alike(sums * self._scales_of_parts[parts], total)
 
-    def _one_query(self, labels: Labels, schedule: Schedule) -> Noise:
+    def _one_query(self, labels: Labels, schedule: StepWeights) -> Noise:
         """Add up the parts of a single query slab by slab, in little room however many parts there are."""
         sums = np.zeros(len(self._scales_of_parts))
         for first, steps in self._slabs(schedule.steps):
@@ -107,7 +107,7 @@ class PartsArea(SymmetricArea):
             sums[least : least + len(found)] += found
         return _alike(sums * self._scales_of_parts, np.ones(1))
 
-    def _by_part(self, labels: Labels, schedule: Schedule) -> Noise:
+    def _by_part(self, labels: Labels, schedule: StepWeights) -> Noise:
         """Add up parts slab by slab; of a query whose last step has passed only power sums and heavy weights stay."""
         count = len(self._scales_of_parts)
         last = np.zeros(schedule.count, int)

@@ -158,14 +158,14 @@ class Parts(Symmetric):
 
 
 @dataclass(frozen=True)
-class Spread(Symmetric):
+class ReplicateErrors(Symmetric):
     """Replicates `space[r] * time[r]`; see `Replicates`. Axes (replicate, y, x) and (replicate, time)."""
 
     space: Floats
     time: Floats
 
     @classmethod
-    def of(cls, errors: Replicates, shape: Shape) -> Spread:
+    def of(cls, errors: Replicates, shape: Shape) -> ReplicateErrors:
         """Take over a mechanism's replicates."""
         space, time = np.asarray(errors.space, float), np.asarray(errors.time, float)
         steps, ny, nx = shape

@@ -11,7 +11,7 @@ from gridveil.model.units import Floats, Ints
 
 
 @dataclass(frozen=True)
-class Schedule:
+class StepWeights:
     """Pairs of a step and a query that takes it with a factor, in the order of steps."""
 
     count: int  # of queries
@@ -20,7 +20,7 @@ class Schedule:
     factors: Floats
 
     @classmethod
-    def of_periods(cls, periods: NDArray[np.int64]) -> Schedule:
+    def of_periods(cls, periods: NDArray[np.int64]) -> StepWeights:
         """Every step from start up to the end, once.
 
         >>> Schedule.of_periods(np.array([[1, 3], [0, 2]])).steps.tolist()
@@ -33,21 +33,21 @@ class Schedule:
         return cls(len(periods), steps[order], queries[order], np.ones(len(queries)))
 
     @classmethod
-    def of_weights(cls, schedules: Floats) -> Schedule:
+    def of_weights(cls, schedules: Floats) -> StepWeights:
         """Every step whose weight is not 0; schedules (query, step)."""
         steps, queries = np.nonzero(schedules.T)
         return cls(len(schedules), steps, queries, schedules[queries, steps])
 
-    def where(self, kept: NDArray[np.bool_]) -> Schedule:
+    def where(self, kept: NDArray[np.bool_]) -> StepWeights:
         """Return some of the pairs."""
-        return Schedule(self.count, self.steps[kept], self.queries[kept], self.factors[kept])
+        return StepWeights(self.count, self.steps[kept], self.queries[kept], self.factors[kept])
 
-    def only(self, queries: Ints) -> Schedule:
+    def only(self, queries: Ints) -> StepWeights:
         """Return the schedule of some queries, numbered anew."""
         number = np.full(self.count, -1)
         number[queries] = np.arange(len(queries))
         kept = self.where(number[self.queries] >= 0)
-        return Schedule(len(queries), kept.steps, number[kept.queries], kept.factors)
+        return StepWeights(len(queries), kept.steps, number[kept.queries], kept.factors)
 
     def totals(self, numbers: Floats) -> Floats:
         """Return the sum of a number of each pair, by query."""

@@ -8,7 +8,7 @@ import pytest
 from gridveil.geography.grid import Grid
 from gridveil.mechanisms.bounds import (
     DRAWS,
-    Population,
+    TotalsDistribution,
     choose_bound,
     debiased,
     histogram_epsilon,
@@ -69,11 +69,13 @@ def test_small_towns_and_odd_budgets_stay_finite(n: int, epsilon: str, steps: in
     assert np.isfinite(population.debias_draws(chosen.bound.window)).all()
 
 
-def known(totals: np.ndarray) -> Population:
+def known(totals: np.ndarray) -> TotalsDistribution:
     """A population of which all is known: the totals themselves."""
     weights = np.full(len(totals), 1 / len(totals))
     draws = np.tile(weights, (DRAWS, 1))
-    return Population(float(len(totals)), 1.0, np.sort(totals), weights, np.full(DRAWS, float(len(totals))), draws)
+    return TotalsDistribution(
+        float(len(totals)), 1.0, np.sort(totals), weights, np.full(DRAWS, float(len(totals))), draws
+    )
 
 
 def test_moments_of_a_known_population() -> None:

@@ -9,7 +9,7 @@ from gridveil.mechanisms.bounds import DRAWS, common_bound, space_bound
 from gridveil.mechanisms.bounds.bounds import noise_variance
 from gridveil.mechanisms.bounds.fit import fit_population
 from gridveil.mechanisms.bounds.histogram import Bins
-from gridveil.mechanisms.bounds.population import Population
+from gridveil.mechanisms.bounds.population import TotalsDistribution
 from gridveil.model.window import Window
 from gridveil.trusted.kernel.bound import Bound
 
@@ -17,7 +17,7 @@ HOURS = 120
 BINS = Bins.of(Window(datetime(2013, 2, 4, tzinfo=UTC), timedelta(hours=1), HOURS), Bound(23_000, 23_000 * HOURS))
 
 
-def fitted(totals: np.ndarray, epsilon: float, seed: int) -> Population:
+def fitted(totals: np.ndarray, epsilon: float, seed: int) -> TotalsDistribution:
     counts = np.histogram(totals, np.append(BINS.edges, np.inf))[0]
     noisy = counts + np.random.default_rng([seed, 1]).laplace(0.0, 1 / epsilon, len(counts))
     return fit_population(BINS, noisy, 1 / epsilon, epsilon)

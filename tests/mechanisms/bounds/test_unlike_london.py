@@ -9,7 +9,7 @@ import pytest
 from gridveil.mechanisms.bounds import common_bound, space_bound
 from gridveil.mechanisms.bounds.fit import fit_population
 from gridveil.mechanisms.bounds.histogram import RATIO, WIDE, Bins
-from gridveil.mechanisms.bounds.population import Population
+from gridveil.mechanisms.bounds.population import TotalsDistribution
 from gridveil.mechanisms.bounds.shapes import HEAVY, Shapes
 from gridveil.model.window import Window
 from gridveil.trusted.kernel.bound import Bound
@@ -40,7 +40,7 @@ def all_equal(n: int, random: np.random.Generator) -> np.ndarray:
     return np.full(n, random.uniform(300, 700) * HOURS)
 
 
-def fitted(totals: np.ndarray, epsilon: float, random: np.random.Generator) -> Population:
+def fitted(totals: np.ndarray, epsilon: float, random: np.random.Generator) -> TotalsDistribution:
     counts = np.histogram(totals, np.append(BINS.edges, np.inf))[0]
     return fit_population(BINS, counts + random.laplace(0.0, 1 / epsilon, len(counts)), 1 / epsilon, epsilon)
 

@@ -3,9 +3,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gridveil.mechanisms.bounds.population import Population
+from gridveil.mechanisms.bounds.population import TotalsDistribution
 from gridveil.mechanisms.inference.cells import Lumps
-from gridveil.mechanisms.inference.field import Evidence, Level, Waves, fit
+from gridveil.mechanisms.inference.field import Evidence, FieldLevel, Waves, fit
 from gridveil.mechanisms.inference.noise_bins import NoiseBins
 from gridveil.trusted.kernel.measure import Measurement
 from gridveil.trusted.kernel.staircase import best_staircase
@@ -13,8 +13,8 @@ from gridveil.trusted.kernel.staircase import best_staircase
 BOUND = 80_000
 
 
-def people(support: list[float], weights: list[float]) -> Population:
-    return Population(
+def people(support: list[float], weights: list[float]) -> TotalsDistribution:
+    return TotalsDistribution(
         100.0, 0.1, np.array(support), np.array(weights), np.full(200, 100.0), np.tile(np.array(weights), (200, 1))
     )
 
@@ -88,7 +88,7 @@ def test_field_finds_a_hill_and_a_plain() -> None:
     region = np.arange(8)
     waves = Waves.of(region, region, 8)
     log_rates = np.linspace(-5, 8, 60)
-    level = Level(np.log(64 * 20.0), 0.01)
+    level = FieldLevel(np.log(64 * 20.0), 0.01)
     hill = 3 - 0.1 * ((region[:, None] - 3.5) ** 2 + (region - 3.5) ** 2).ravel()
     for truth in (hill, np.full(64, 3.0)):
         # Numbers of households, all known: the evidence of a rate is Poisson's.

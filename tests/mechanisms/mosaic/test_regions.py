@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from gridveil.geography.grid import Grid
-from gridveil.mechanisms.bounds import Population
+from gridveil.mechanisms.bounds import TotalsDistribution
 from gridveil.mechanisms.mosaic.region_plan import RegionPlan, plan_regions
 from gridveil.mechanisms.mosaic.regions import RegionalProfiles, fit_regions, look_bound, regions_differ
 from gridveil.model.window import Window
@@ -153,7 +153,7 @@ def test_noise_alone_makes_no_districts() -> None:
 
 def test_the_looks_have_a_low_bound_unless_one_is_given() -> None:
     totals = np.linspace(1e3, 1e5, 100)
-    people = Population(100.0, 0.1, totals, np.full(100, 0.01), np.ones(1), np.ones((1, 100)))
+    people = TotalsDistribution(100.0, 0.1, totals, np.full(100, 0.01), np.ones(1), np.ones((1, 100)))
     free = look_bound(Bound(23_000, 23_000 * 120), 120, people)
     assert free.step == 23_000
     assert 55_000 < free.window < 65_000

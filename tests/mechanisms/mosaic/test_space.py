@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from gridveil.geography.grid import Grid
-from gridveil.mechanisms.bounds.population import Population
+from gridveil.mechanisms.bounds.population import TotalsDistribution
 from gridveil.mechanisms.inference.levels import choose_level
 from gridveil.mechanisms.inference.space import estimate_space
 from gridveil.simulate.sources import SeededLaplace
@@ -14,12 +14,12 @@ from gridveil.trusted.kernel.staircase import best_staircase
 BOUND = 80_000
 
 
-def population(households: float) -> Population:
+def population(households: float) -> TotalsDistribution:
     random = np.random.default_rng(0)
     support = np.geomspace(2_000, 300_000, 60)
     weights = np.exp(-0.5 * (np.log(support / 40_000) / 0.8) ** 2)
     weights /= weights.sum()
-    return Population(
+    return TotalsDistribution(
         households, 0.1, support, weights, households * random.uniform(0.9, 1.1, 200), np.tile(weights, (200, 1))
     )
 

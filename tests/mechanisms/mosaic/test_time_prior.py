@@ -7,10 +7,10 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 import pytest
 
-from gridveil.mechanisms.mosaic.calendar_prior import CalendarPrior, Spread, grouped
+from gridveil.mechanisms.mosaic.calendar_prior import CalendarPrior, PriorSpread, grouped
 from gridveil.model.window import Window
 
-SPREAD = Spread(0.3, 0.05, 0.1)
+SPREAD = PriorSpread(0.3, 0.05, 0.1)
 WINDOW = Window(datetime(2013, 1, 18, 7, tzinfo=UTC), timedelta(hours=1), 60)
 
 

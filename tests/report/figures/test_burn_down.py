@@ -7,9 +7,9 @@ from matplotlib.figure import Figure
 from matplotlib.image import imread
 from matplotlib.text import Annotation
 
-from gridveil.report.figures.burn_down import LOST, SPENT, Spending, Words, as_file, draw_releases, draw_windows
+from gridveil.report.figures.burn_down import LOST, SPENT, FigureWords, SpentBar, as_file, draw_releases, draw_windows
 
-WORDS = Words("west $x$ <London>: epsilon 1 of 10 is left", "Unit: household.")
+WORDS = FigureWords("west $x$ <London>: epsilon 1 of 10 is left", "Unit: household.")
 LONG = "The whole of west London, half-hourly, with a finer grid"
 
 
@@ -21,7 +21,7 @@ def names(figure: Figure) -> list[Annotation]:
 
 @pytest.mark.parametrize("epsilons", [[9.0], [0.01] * 12, [0.5, 0.8] * 6, [0.1, 5.0, 0.1], [1 / 3] * 11])
 def test_names_of_steps_stay_on_the_paper_and_cover_no_other(epsilons: list[float]) -> None:
-    figure = draw_releases([Spending(LONG, epsilon) for epsilon in epsilons], 10.0, WORDS)
+    figure = draw_releases([SpentBar(LONG, epsilon) for epsilon in epsilons], 10.0, WORDS)
     boxes = [text.get_window_extent() for text in names(figure)]
     assert len(boxes) >= 2  # the cap has one, too
     assert all(box.x1 <= figure.bbox.x1 for box in boxes)
@@ -29,13 +29,13 @@ def test_names_of_steps_stay_on_the_paper_and_cover_no_other(epsilons: list[floa
 
 
 def test_a_debit_without_a_release_stands_out() -> None:
-    figure = draw_releases([Spending("a", 1.0), Spending("b", 1.0, released=False)], 10.0, WORDS)
+    figure = draw_releases([SpentBar("a", 1.0), SpentBar("b", 1.0, released=False)], 10.0, WORDS)
     assert [text.get_color() for text in names(figure)[1:]] == [SPENT, LOST]
     assert [text.get_text() for text in figure.legends[0].texts] == ["spent on a release", "spent, no release recorded"]
 
 
 def test_bars_are_as_high_as_what_was_spent_and_have_names_that_fit() -> None:
-    spent = [Spending(f"2026-W{week:02}", week % 3 + 0.1) for week in range(1, 54)]
+    spent = [SpentBar(f"2026-W{week:02}", week % 3 + 0.1) for week in range(1, 54)]
     figure = draw_windows(spent, 3.0, WORDS)
     (axes,) = figure.axes
     _, bars = axes.containers

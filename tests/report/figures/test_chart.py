@@ -3,7 +3,7 @@ from xml.etree import ElementTree as ET
 import numpy as np
 import pytest
 
-from gridveil.report.figures.chart import Line, line_chart
+from gridveil.report.figures.chart import ChartLine, line_chart
 
 WIDEST_LETTER = 7  # of 12 px, as browsers draw digits
 
@@ -11,7 +11,7 @@ WIDEST_LETTER = 7  # of 12 px, as browsers draw digits
 @pytest.mark.parametrize("top", [0.001234, 7.0, 4000.0, 123_456.0, 98_765_432.0])
 def test_numbers_and_lines_are_inside_the_picture(top: float) -> None:
     kwh = np.linspace(-top / 4, top, 9)
-    line = Line(kwh, "released", (kwh - top / 10, kwh + top / 10))
+    line = ChartLine(kwh, "released", (kwh - top / 10, kwh + top / 10))
     text = line_chart(
         [line],
         at=np.linspace(0, 1, 9),

@@ -18,10 +18,10 @@ from gridveil.research.audit.canaries import canaries
 from gridveil.research.audit.draws import Pair, draw
 from gridveil.research.audit.effort import ERROR, FIRST, Attack, Effort, attacks_on, error_of_each
 from gridveil.research.audit.least import LEAST, SMALL_CANARY
-from gridveil.research.audit.outcomes import Case, run_once
+from gridveil.research.audit.outcomes import AuditCase, run_once
 from gridveil.research.audit.result import as_json, entries, objections, powerless
 from gridveil.research.audit.statistics import FILE_STATISTICS, STATISTICS
-from gridveil.research.audit.study import TRANSCRIPT, Carried, Finding, _worlds, carry_out, family
+from gridveil.research.audit.study import TRANSCRIPT, AuditFinding, Carried, _worlds, carry_out, family
 from gridveil.research.audit.words import markdown, verdict
 from gridveil.trusted.kernel.noise import ExactNoise
 
@@ -68,7 +68,7 @@ def test_the_published_value_alone_gives_a_canary_away() -> None:
 
 def test_transcripts_are_drawn_as_runs_draw_them() -> None:
     """The log-ratio of whole runs and of drawn transcripts: the same distribution, of values that both take."""
-    case = Case.of("even", "1", _worlds(FIRST, trains=False))
+    case = AuditCase.of("even", "1", _worlds(FIRST, trains=False))
     pairs = [Pair(case, canary=True) for _ in range(200)]
     drawn = draw(pairs[0].with_canary, pairs[0].without, 4000, ExactNoise())
     whole = np.array([pair.ratio for pair in pairs])
@@ -97,14 +97,14 @@ def test_processes_side_by_side_carry_out_all_attacks(monkeypatch: pytest.Monkey
 
 
 def test_a_release_of_a_run_says_what_a_publication_says() -> None:
-    outcome = run_once(Case.of("identity", "1", _worlds(FIRST, trains=False)), canary=True, write=True)
+    outcome = run_once(AuditCase.of("identity", "1", _worlds(FIRST, trains=False)), canary=True, write=True)
     assert outcome.label.private
     assert outcome.label.privacy.epsilon == 1
     assert {"consumption.nc", "label.yaml", "README.md"} <= set(outcome.files)
 
 
-def finding(lower: float, statistic: str = TRANSCRIPT, runs: int = 100, ceiling: float = 5.0) -> Finding:
-    return Finding("identity", 1.0, lower, 1 - ERROR, runs, statistic, ceiling, FIRST, "given", {})
+def finding(lower: float, statistic: str = TRANSCRIPT, runs: int = 100, ceiling: float = 5.0) -> AuditFinding:
+    return AuditFinding("identity", 1.0, lower, 1 - ERROR, runs, statistic, ceiling, FIRST, "given", {})
 
 
 SEEN = finding(0.6, "total of the map")

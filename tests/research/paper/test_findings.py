@@ -8,14 +8,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gridveil.research.compare.summary import Spread
+from gridveil.research.compare.summary import MeanSpread
 from gridveil.research.paper.comparison import BENCHMARKS, CLAIMED, comparison_findings
 from gridveil.research.paper.detail_findings import bucket_findings, pattern_findings, runtime_findings
 from gridveil.research.paper.figures import in_order
-from gridveil.research.paper.findings import AGREES, DISAGREES, IN_PART, Finding, listed, verdict, verdicts
-from gridveil.research.paper.held import Held
+from gridveil.research.paper.findings import AGREES, DISAGREES, IN_PART, PaperFinding, listed, verdict, verdicts
+from gridveil.research.paper.held import PaperResults
 from gridveil.research.paper.leak import TWIN, leak_findings
-from gridveil.research.paper.numbers import Case, Line, Lines, average, averaged_rows, write_lines
+from gridveil.research.paper.numbers import Lines, PaperCase, ResultLine, average, averaged_rows, write_lines
 from gridveil.research.paper.page import told
 from gridveil.research.paper.rankings import mean_ranks, rank_table
 from gridveil.research.paper.repeats import repeats_note
@@ -25,22 +25,22 @@ from gridveil.research.paper.towns import STANDINS, plain_clip
 from gridveil.simulate.workloads import AUTHORS, WORKLOADS
 
 
-def line(error: float) -> Line:
-    spread = Spread(error, 0.0)
-    return Line(1, spread, spread, spread, spread, spread, 0, 0)
+def line(error: float) -> ResultLine:
+    spread = MeanSpread(error, 0.0)
+    return ResultLine(1, spread, spread, spread, spread, spread, 0, 0)
 
 
 def panels(errors: dict[str, float], clustered: float = 2.0) -> Lines:
     """The same errors in every panel, larger by a factor where households are clustered."""
     return {
-        Case(dataset, placement, 30.0, "common", workload, "clipped", name): line(error * factor)
+        PaperCase(dataset, placement, 30.0, "common", workload, "clipped", name): line(error * factor)
         for dataset, workload, (placement, factor), (name, error) in product(
             STANDINS, WORKLOADS, {"uniform": 1.0, "normal": clustered}.items(), errors.items()
         )
     }
 
 
-def by_topic(lines: Lines) -> dict[str, Finding]:
+def by_topic(lines: Lines) -> dict[str, PaperFinding]:
     return {finding.topic: finding for finding in comparison_findings(lines)}
 
 
@@ -134,7 +134,7 @@ def test_the_knee_and_the_depth() -> None:
 def test_buckets(last: float, expected: str) -> None:
     errors = {10: 12.0, 50: 10.0, 200: last}
     lines = {
-        Case("lcl", "uniform", 30.0, "common", "random", "clipped", "stpt-paper", f"buckets={k}"): line(error)
+        PaperCase("lcl", "uniform", 30.0, "common", "random", "clipped", "stpt-paper", f"buckets={k}"): line(error)
         for k, error in errors.items()
     }
     (finding,) = bucket_findings(lines)
@@ -164,7 +164,9 @@ def test_the_leak_is_compared_with_the_same_settings_without_it() -> None:
     lines = {}
     for workload, (name, error) in product([*AUTHORS, *WORKLOADS], errors.items()):
         mechanism, _, parameters = name.partition(" ")
-        lines[Case("lcl", "one-per-cell", 30.0, "common", workload, "clipped", mechanism, parameters)] = line(error)
+        lines[PaperCase("lcl", "one-per-cell", 30.0, "common", workload, "clipped", mechanism, parameters)] = line(
+            error
+        )
     theirs, ours = leak_findings(lines, 30.0)
     assert "beats stpt-paper, authors' settings in 4 of 4" in theirs.ours
     assert "with 0.50 times its error" in ours.ours
@@ -172,8 +174,8 @@ def test_the_leak_is_compared_with_the_same_settings_without_it() -> None:
 
 
 def test_one_repeat_has_no_spread_and_unequal_repeats_are_told(tmp_path: Path) -> None:
-    case = Case("lcl", "uniform", 3.0, "common", "random", "raw", "even")
-    facts = {name: getattr(case, name) for name in Case._fields if name not in {"bound", "parameters"}}
+    case = PaperCase("lcl", "uniform", 3.0, "common", "random", "raw", "even")
+    facts = {name: getattr(case, name) for name in PaperCase._fields if name not in {"bound", "parameters"}}
     bounds = {"bound": "other", "bound_step": 1.0, "bound_window": 1.0, "parameters": {}}
     scores = {"mre_floor": 1.0, "wape": 4.0, "mae": 1.0, "bias": 1.0, "zero_truths": 0, "suppressed": 0}
     records = [
@@ -201,11 +203,11 @@ def test_one_repeat_has_no_spread_and_unequal_repeats_are_told(tmp_path: Path) -
 def test_a_curve_needs_two_epsilons_and_names_stay_beside_their_panel() -> None:
     one = panels(dict.fromkeys(in_order(), 5.0) | {"hdmm": 500.0, "stpt": 0.1})
     nothing: dict = {"buckets": {}, "leak": {}, "london": {}, "pattern": [], "runtime": []}
-    drawn = dict(figures(Held(1, 1, panels=one, **nothing)))
+    drawn = dict(figures(PaperResults(1, 1, panels=one, **nothing)))
     assert drawn["panels"]
     assert drawn["curves-uniform"] is None
     two = one | {case._replace(epsilon=3.0): held for case, held in one.items() if case.placement == "uniform"}
-    drawn = dict(figures(Held(1, 1, panels=two, **nothing)))
+    drawn = dict(figures(PaperResults(1, 1, panels=two, **nothing)))
     assert drawn["curves-normal"] is None
     assert drawn["curves-uniform"] is not None
     for axes in drawn["curves-uniform"].axes:
@@ -218,7 +220,7 @@ def test_a_curve_needs_two_epsilons_and_names_stay_beside_their_panel() -> None:
 
 def test_ranks_leave_out_yardsticks_and_contests_that_are_not_complete() -> None:
     lines = panels({"stpt": 1.0, "even": 2.0, "count-rule": 0.0})
-    lines[Case("lcl", "uniform", 30.0, "common", "random", "clipped", "even")] = line(0.0)
+    lines[PaperCase("lcl", "uniform", 30.0, "common", "random", "clipped", "even")] = line(0.0)
     assert mean_ranks(lines) == {"stpt": 1.0, "even": 2.0}
     assert rank_table(lines, "common", "clipped")[1] == ["`stpt`", "1.0", "1.0"]
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from gridveil.model.errors import BudgetError, UsageError
 from gridveil.trusted.ledger.book import Ledger
-from gridveil.trusted.ledger.chain import Chain, Line
+from gridveil.trusted.ledger.chain import Chain, ChainLine
 from gridveil.trusted.ledger.entry import Entry
 from gridveil.trusted.ledger.population import Population, Read
 from gridveil.trusted.ledger.windows import LENGTHS
@@ -34,7 +34,7 @@ class MemoryStore:
 
     def chain(self, name: str) -> Chain:
         entries = self.kept.get(name, [])
-        lines = [Line(entry.number, entry.hash, entry.text) for entry in entries]
+        lines = [ChainLine(entry.number, entry.hash, entry.text) for entry in entries]
         return Chain(name, lines, (len(lines) - 1, lines[-1].hash) if lines else None)
 
     def append(self, population: str, make: Callable[[Chain], Entry]) -> Entry:

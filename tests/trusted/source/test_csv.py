@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from gridveil.model.errors import InputError, UsageError
-from gridveil.trusted.engines.duckdb.lines import BLOCK, LONGEST_LINE, Lines, first_line
+from gridveil.trusted.engines.duckdb.lines import BLOCK, LONGEST_LINE, LineStream, first_line
 
 HEADER = b"household,timestamp,kwh\n"
 A, B = b"a,2013-02-04 00:00,1\n", b"b,2013-02-04 01:00,2\n"
@@ -113,6 +113,6 @@ def test_lines_are_the_same_wherever_blocks_end(tmp_path: Path, monkeypatch: pyt
     monkeypatch.setattr("gridveil.trusted.engines.duckdb.lines.LONGEST_LINE", 30)
     for block in range(1, len(text) + 2):
         monkeypatch.setattr("gridveil.trusted.engines.duckdb.lines.BLOCK", block)
-        lines = pa.RecordBatchReader.from_stream(Lines((str(path),))).read_all()["line"].to_pylist()
+        lines = pa.RecordBatchReader.from_stream(LineStream((str(path),))).read_all()["line"].to_pylist()
         assert lines == ["one", "", None, "té", None, "", "last"]
         assert first_line(str(path)) == "header"

@@ -3,13 +3,13 @@
 from gridveil.mechanisms.bounds.bounds import common_bound, space_bound
 from gridveil.mechanisms.bounds.fit import measure_population
 from gridveil.mechanisms.bounds.histogram import histogram_epsilon
-from gridveil.mechanisms.bounds.population import DRAWS, Population
+from gridveil.mechanisms.bounds.population import DRAWS, TotalsDistribution
 from gridveil.mechanisms.bounds.private import PrivateBound, choose_bound, debiased
 
 __all__ = [
     "DRAWS",
-    "Population",
     "PrivateBound",
+    "TotalsDistribution",
     "choose_bound",
     "common_bound",
     "debiased",

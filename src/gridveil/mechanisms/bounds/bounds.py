@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gridveil.mechanisms.bounds.population import Population
+from gridveil.mechanisms.bounds.population import TotalsDistribution
 from gridveil.mechanisms.inference.marginals import even_share
 from gridveil.model.units import Floats
 from gridveil.trusted.kernel.measure import NoiseKind
@@ -41,7 +41,7 @@ def noise_variance(noise: NoiseKind, epsilon: float) -> float:
     return min(laplace, stairs)
 
 
-def space_bound(population: Population, epsilon: float, noise: NoiseKind, cells: int) -> int:
+def space_bound(population: TotalsDistribution, epsilon: float, noise: NoiseKind, cells: int) -> int:
     """Return the bound, Wh, for the sums of `cells` cells that cost `epsilon` together.
 
     It makes the expected squared relative error of a range query least: its cells' noise, heavy users here and light
@@ -51,7 +51,7 @@ def space_bound(population: Population, epsilon: float, noise: NoiseKind, cells:
     return cuts.best(_space_noise(noise, epsilon, cells) * cuts.noise + cuts.space(cells))
 
 
-def common_bound(population: Population, epsilon: float, noise: NoiseKind, cells: int, steps: int) -> int:
+def common_bound(population: TotalsDistribution, epsilon: float, noise: NoiseKind, cells: int, steps: int) -> int:
     """Return one bound, Wh, for a mechanism that divides `epsilon` between space and time in its own way."""
     cuts, share = _Cuts.of(population), even_share(cells, steps)
     of_space, of_time = (
@@ -87,7 +87,7 @@ class _Cuts:
     """Of the factor itself."""
 
     @classmethod
-    def of(cls, population: Population) -> _Cuts:
+    def of(cls, population: TotalsDistribution) -> _Cuts:
         """Return what every total of the support would do as a bound."""
         support, weights, mean = population.support, population.weights, population.mean()
         highest = population.quantile(1 - min(BEYOND / population.households, 1 - LEAST))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from gridveil.mechanisms.bounds.histogram import Bins
-from gridveil.mechanisms.bounds.population import DRAWS, Population
+from gridveil.mechanisms.bounds.population import DRAWS, TotalsDistribution
 from gridveil.mechanisms.bounds.shapes import Shapes
 from gridveil.model.units import Floats, Ints
 from gridveil.trusted.kernel.measure import Measure
@@ -25,14 +25,14 @@ SEED = 4
 TINY = 1e-12
 
 
-def measure_population(measure: Measure, epsilon: float) -> Population:
+def measure_population(measure: Measure, epsilon: float) -> TotalsDistribution:
     """Count households by window total, with noise that costs `epsilon`, and make the best of it."""
     bins = Bins.of(measure.window, measure.bound)
     measured = measure.household_totals(bins.edges, epsilon)
     return fit_population(bins, measured.values.astype(np.float64), float(measured.scales[0]), epsilon)
 
 
-def fit_population(bins: Bins, counts: Floats, scale: float, epsilon: float) -> Population:
+def fit_population(bins: Bins, counts: Floats, scale: float, epsilon: float) -> TotalsDistribution:
     """Return the population behind counts with Laplace noise of a scale: the posterior mean, and draws around it.
 
     The model: a town's count in a bin is around what one of the shapes expects (see `_own`), measured with noise.
@@ -50,7 +50,9 @@ def fit_population(bins: Bins, counts: Floats, scale: float, epsilon: float) -> 
     mean = fits.chances[likely] @ _within(bins, shapes.points(fits.shapes[likely]), kept)
     drawn = _draw(bins, shapes, fits, counts, noise)
     numbers = drawn.sum(axis=1, keepdims=True)
-    return Population(float(mean.sum()), epsilon, bins.support, mean / mean.sum(), numbers[:, 0], drawn / numbers)
+    return TotalsDistribution(
+        float(mean.sum()), epsilon, bins.support, mean / mean.sum(), numbers[:, 0], drawn / numbers
+    )
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ DRAWS = 200
 
 
 @dataclass(frozen=True)
-class Population:
+class TotalsDistribution:
     """The households of a town by window total, Wh: made from a noisy histogram and public numbers alone.
 
     households: fitted number.

@@ -9,7 +9,7 @@ import numpy as np
 from gridveil.mechanisms.bounds.bounds import common_bound
 from gridveil.mechanisms.bounds.fit import measure_population
 from gridveil.mechanisms.bounds.histogram import histogram_epsilon
-from gridveil.mechanisms.bounds.population import DRAWS, Population
+from gridveil.mechanisms.bounds.population import DRAWS, TotalsDistribution
 from gridveil.model.estimate import Estimate, LinearNoise, NoisyParts, Replicates
 from gridveil.trusted.kernel.bound import Bound
 from gridveil.trusted.kernel.measure import Measure, NoiseKind
@@ -20,7 +20,7 @@ class PrivateBound:
     """A bound that was paid for, and the population it was chosen by."""
 
     bound: Bound
-    population: Population
+    population: TotalsDistribution
 
 
 def choose_bound(measure: Measure, noise: NoiseKind = "laplace") -> PrivateBound:

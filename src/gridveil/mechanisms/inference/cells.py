@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from gridveil.mechanisms.bounds.population import Population
+from gridveil.mechanisms.bounds.population import TotalsDistribution
 from gridveil.mechanisms.inference.noise_bins import NoiseBins
 from gridveil.model.units import Floats, Ints
 
@@ -42,7 +42,7 @@ class Lumps:
     least: float
 
     @classmethod
-    def of(cls, population: Population, bound: int, clumping: float, top: float, noise: NoiseBins) -> Lumps:
+    def of(cls, population: TotalsDistribution, bound: int, clumping: float, top: float, noise: NoiseBins) -> Lumps:
         """Return the probabilities of sums up to `top` Wh, for rates up to what that would take.
 
         Finer than the noise can tell is not needed, but a household has to be some steps.
@@ -121,7 +121,7 @@ class Lumps:
             drawn[:, some] = posterior.draw(back.ravel(), random.random(back.size)).reshape(-1, count)
         return drawn
 
-    def posterior(self, noisy: Floats, rates: Ints, noise: NoiseBins) -> Posterior:
+    def posterior(self, noisy: Floats, rates: Ints, noise: NoiseBins) -> CellPosterior:
         """Return what each sum may be, given its noisy value and the number of its rate."""
         edges = np.maximum(noisy[:, None] + noise.edges, 0.0)
         at = np.minimum(edges / self.step + 0.5, self.mass.shape[1])
@@ -132,11 +132,11 @@ class Lumps:
         below = np.where(edges > 0, below, 0.0)
         weights = (np.diff(below, axis=1) + self.least * np.diff(edges, axis=1)) * noise.mass
         nothing = (self.mass[rates, 0] + self.least) * noise.at(-noisy)
-        return Posterior(edges, np.concatenate([nothing[:, None], weights], axis=1))
+        return CellPosterior(edges, np.concatenate([nothing[:, None], weights], axis=1))
 
 
 @dataclass(frozen=True)
-class Posterior:
+class CellPosterior:
     """What each of several sums may be: nothing, or anything within bins; weights (sum, 1 + bin), edges (sum, bin)."""
 
     edges: Floats

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from gridveil.mechanisms.inference.cells import Lumps
-from gridveil.mechanisms.inference.field import Evidence, Fit, Level, Waves, fit
+from gridveil.mechanisms.inference.field import Evidence, FieldLevel, Fit, Waves, fit
 from gridveil.model.units import Floats
 
 SIZES = np.geomspace(0.05, 6.4, 8)
@@ -32,7 +32,7 @@ class Explained:
     clumping: float
 
 
-def explain(waves: Waves, known_of: Callable[[float], Known], offsets: Floats, level: Level) -> Explained:
+def explain(waves: Waves, known_of: Callable[[float], Known], offsets: Floats, level: FieldLevel) -> Explained:
     """Climb over a table of choices, one step along one axis at a time, to the highest evidence."""
     fits: dict[Choice, Fit] = {}
     known: dict[int, Known] = {}

@@ -92,7 +92,7 @@ class Evidence:
 
 
 @dataclass(frozen=True)
-class Level:
+class FieldLevel:
     """What is known of the logarithm of the whole map's rate: a mean and a variance."""
 
     log: float
@@ -117,7 +117,7 @@ class Fit:
         return self.coefficients + np.linalg.solve(self.factor.T, normal).T
 
 
-def fit(waves: Waves, prior: Floats, evidence: Evidence, offsets: Floats, level: Level, start: Floats) -> Fit:
+def fit(waves: Waves, prior: Floats, evidence: Evidence, offsets: Floats, level: FieldLevel, start: Floats) -> Fit:
     """Return the field that explains the evidence best, by Newton's method with halved steps.
 
     offsets: logarithm of the cells in each region, which its rate is in proportion to.
@@ -155,7 +155,9 @@ class _Place:
     stiffness: float
 
     @classmethod
-    def of(cls, waves: Waves, prior: Floats, evidence: Evidence, offsets: Floats, level: Level, at: Floats) -> _Place:
+    def of(
+        cls, waves: Waves, prior: Floats, evidence: Evidence, offsets: Floats, level: FieldLevel, at: Floats
+    ) -> _Place:
         logs = waves.regions @ at + offsets
         value, slopes, bends = evidence.at(logs)
         highest = logs.max()

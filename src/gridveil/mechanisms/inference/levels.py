@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from gridveil.geography.grid import Grid
-from gridveil.mechanisms.bounds.population import Population
-from gridveil.mechanisms.inference.quadtree import Level, depth_of_pillars
+from gridveil.mechanisms.bounds.population import TotalsDistribution
+from gridveil.mechanisms.inference.quadtree import QuadtreeLevel, depth_of_pillars
 from gridveil.trusted.kernel.measure import NoiseKind
 from gridveil.trusted.kernel.staircase import best_staircase
 
@@ -14,7 +14,9 @@ UNEVEN = 0.3
 """How much neighbouring regions differ in density, relatively, apart from chance."""
 
 
-def choose_level(grid: Grid, population: Population, epsilon: float, bound: int, noise: NoiseKind) -> Level:
+def choose_level(
+    grid: Grid, population: TotalsDistribution, epsilon: float, bound: int, noise: NoiseKind
+) -> QuadtreeLevel:
     """Return the finest level of the quadtree that is worth its noise, if space has `epsilon`; regions are `.labels`.
 
     Smaller regions show where households happen to be (a variance of their number times their mean square) and how
@@ -24,9 +26,9 @@ def choose_level(grid: Grid, population: Population, epsilon: float, bound: int,
     variance = 2 * (bound / epsilon) ** 2
     if noise == "staircase":
         variance = best_staircase(bound, epsilon).variance
-    finest = Level(grid.nx, grid.ny, 0)
+    finest = QuadtreeLevel(grid.nx, grid.ny, 0)
     for depth in range(1, depth_of_pillars(grid) + 1):
-        level = Level(grid.nx, grid.ny, depth)
+        level = QuadtreeLevel(grid.nx, grid.ny, depth)
         each = max(population.households, 1.0) / level.blocks
         shown = each * population.second(bound) + (UNEVEN * each * population.mean(bound)) ** 2
         if variance > NOISE_TO_CONTRAST * shown:

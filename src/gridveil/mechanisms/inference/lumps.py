@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from gridveil.mechanisms.bounds.population import DRAWS, Population
+from gridveil.mechanisms.bounds.population import DRAWS, TotalsDistribution
 from gridveil.model.units import Floats
 
 AT_BOUND = 0.05
@@ -23,13 +23,13 @@ def draws_kept(numbers: int) -> int:
     return int(min(DRAWS, max(FEWEST_DRAWS, MOST_NUMBERS // numbers)))
 
 
-def size_draws(population: Population, draws: int) -> Floats:
+def size_draws(population: TotalsDistribution, draws: int) -> Floats:
     """Return mean square over mean of households' totals, one number a draw."""
     weights = population.draws_weights[np.arange(draws) % len(population.draws_weights)]
     return np.asarray(weights @ population.support**2 / (weights @ population.support), dtype=np.float64)
 
 
-def true_draws(bounded: Floats, population: Population, bound: float, seed: int) -> Floats:
+def true_draws(bounded: Floats, population: TotalsDistribution, bound: float, seed: int) -> Floats:
     """Return draws of cells' consumption (draw, x, y), Wh, from draws of what is left of it under a window bound."""
     factors = np.resize(population.debias_draws(bound), len(bounded))
     sums = bounded.reshape(len(bounded), -1)
@@ -37,7 +37,7 @@ def true_draws(bounded: Floats, population: Population, bound: float, seed: int)
 
 
 def unbounded(
-    sums: Floats, factors: Floats, population: Population, bound: float, random: np.random.Generator
+    sums: Floats, factors: Floats, population: TotalsDistribution, bound: float, random: np.random.Generator
 ) -> Floats:
     """Return sums (draw, cell) with what a bound cut off added again: to few households, in cells with room for them.
 

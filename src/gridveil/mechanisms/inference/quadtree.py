@@ -12,7 +12,7 @@ from gridveil.model.units import Floats, Ints
 
 
 @dataclass(frozen=True)
-class Level:
+class QuadtreeLevel:
     """The blocks of one depth: `2**depth` along each axis, or as many as there are cells.
 
     A number per block is an array whose last two axes are blocks along x and along y. Levels are nested also when
@@ -70,9 +70,9 @@ class Level:
         return fine * self.scatter(totals / self.gather(fine), (fine.shape[-2], fine.shape[-1]))
 
 
-def levels(grid: Grid, deepest: int) -> list[Level]:
+def levels(grid: Grid, deepest: int) -> list[QuadtreeLevel]:
     """Return the levels from the root down to depth `deepest`."""
-    return [Level(grid.nx, grid.ny, depth) for depth in range(deepest + 1)]
+    return [QuadtreeLevel(grid.nx, grid.ny, depth) for depth in range(deepest + 1)]
 
 
 def depth_of_quarters(grid: Grid) -> int:

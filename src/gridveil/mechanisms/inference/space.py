@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from gridveil.geography.grid import Grid
-from gridveil.mechanisms.bounds.population import Population
+from gridveil.mechanisms.bounds.population import TotalsDistribution
 from gridveil.mechanisms.inference.cells import Lumps
 from gridveil.mechanisms.inference.explain import explain
-from gridveil.mechanisms.inference.field import Evidence, Level, Waves
+from gridveil.mechanisms.inference.field import Evidence, FieldLevel, Waves
 from gridveil.mechanisms.inference.noise_bins import NoiseBins
 from gridveil.mechanisms.inference.spread import Household, spread_lumps, spread_smoothly
 from gridveil.mechanisms.inference.totals import Whole, scaled
@@ -35,7 +35,7 @@ def estimate_space(
     labels: Ints,
     noisy: Measurement,
     total: tuple[float, float] | None,
-    population: Population,
+    population: TotalsDistribution,
     bound: int,
     draws: int,
     seed: int,
@@ -77,7 +77,7 @@ def estimate_space(
     )
 
 
-def level_of(whole: Whole, household: Household) -> Level:
+def level_of(whole: Whole, household: Household) -> FieldLevel:
     """Return the logarithm of the whole map's rate of households: its total may be off by noise and by chance."""
     chance = household.second * whole.mean / household.mean
-    return Level(float(np.log(whole.mean / household.mean)), (whole.variance + chance) / whole.mean**2)
+    return FieldLevel(float(np.log(whole.mean / household.mean)), (whole.variance + chance) / whole.mean**2)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gridveil.mechanisms.bounds.population import Population
+from gridveil.mechanisms.bounds.population import TotalsDistribution
 from gridveil.model.units import Floats, Ints
 
 
@@ -18,7 +18,7 @@ class Household:
     second: float
 
     @classmethod
-    def of(cls, population: Population, bound: int) -> Household:
+    def of(cls, population: TotalsDistribution, bound: int) -> Household:
         """Return them; a household uses something."""
         mean = max(population.mean(bound), 1.0)
         return cls(mean, max(population.second(bound), mean**2))

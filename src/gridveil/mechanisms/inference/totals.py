@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gridveil.mechanisms.bounds.population import Population
+from gridveil.mechanisms.bounds.population import TotalsDistribution
 from gridveil.model.units import Floats
 
 
@@ -18,7 +18,7 @@ class Whole:
     variance: float
 
     @classmethod
-    def of(cls, total: tuple[float, float] | None, population: Population, bound: int) -> Whole:
+    def of(cls, total: tuple[float, float] | None, population: TotalsDistribution, bound: int) -> Whole:
         """Weigh the noisy total against the histogram's number of households times their mean, by variance."""
         counted = population.households * population.mean(bound)
         drawn = population.draws_households * (population.draws_weights @ np.minimum(population.support, bound))

@@ -17,7 +17,7 @@ from gridveil.mechanisms.literature.grids import (
     most_of,
     near_cubes,
 )
-from gridveil.mechanisms.literature.trees import Level, make_consistent
+from gridveil.mechanisms.literature.trees import TreeLevel, make_consistent
 from gridveil.model.estimate import Estimate
 from gridveil.model.units import Floats
 from gridveil.trusted.kernel.measure import Measure
@@ -69,8 +69,8 @@ class AdaptiveGrid:
         lower = measure.sums(paint(fine, shape), epsilon_fine)
         progress("measure blocks", 1.0)
         levels = [
-            Level(np.zeros(len(coarse), dtype=np.int64), upper.values.astype(np.float64), 2 * upper.scales**2),
-            Level(parents, lower.values.astype(np.float64), 2 * lower.scales**2),
+            TreeLevel(np.zeros(len(coarse), dtype=np.int64), upper.values.astype(np.float64), 2 * upper.scales**2),
+            TreeLevel(parents, lower.values.astype(np.float64), 2 * lower.scales**2),
         ]
         sums, variances = make_consistent(levels)
         return spread(fine, sums, variances, shape, {"coarse_blocks": len(coarse)})

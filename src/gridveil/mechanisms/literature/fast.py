@@ -46,7 +46,7 @@ class Fast:
         at_once = min(measure.bound.step, measure.bound.window)
         epsilon = measure.epsilon * (at_once / min(at_once * most, measure.bound.window))
         unit = min(measure.bound.step, measure.bound.window / steps)
-        schedule, filtered = Schedule(cells, steps, most), Filter(cells, steps, (self.drift * unit) ** 2)
+        schedule, filtered = SamplingSchedule(cells, steps, most), Filter(cells, steps, (self.drift * unit) ** 2)
         for step in range(steps):
             due = schedule.due(step)
             expected = filtered.predict()
@@ -64,7 +64,7 @@ class Fast:
 
 
 @dataclass
-class Schedule:
+class SamplingSchedule:
     """When each pillar is sampled: at first every step, then at intervals that a PID controller sets.
 
     A pillar that would end with samples to spare takes them in its last steps: what is paid for is used.

@@ -18,7 +18,7 @@ from gridveil.mechanisms.literature.grids import (
     most_of,
     near_cubes,
 )
-from gridveil.mechanisms.literature.trees import Level, make_consistent
+from gridveil.mechanisms.literature.trees import TreeLevel, make_consistent
 from gridveil.model.estimate import Estimate
 from gridveil.model.units import Floats, Ints
 from gridveil.trusted.kernel.measure import Measure
@@ -54,7 +54,7 @@ class Granularity:
         epsilon = measure.epsilon - epsilon_total
         root = measure_total(measure, epsilon_total)
         nodes = whole(shape)
-        levels = [Level(np.zeros(1, dtype=np.int64), root.values.astype(np.float64), 2 * root.scales**2)]
+        levels = [TreeLevel(np.zeros(1, dtype=np.int64), root.values.astype(np.float64), 2 * root.scales**2)]
         axes = [axis for axis, length in enumerate(shape) if length > 1] or [2]
         budgets = epsilon * level_shares(self._counts(nodes, levels[0].sums / most, epsilon, axes)[0, axes])
         settled = np.zeros(1, dtype=bool)
@@ -93,16 +93,16 @@ def level_shares(fan_outs: Ints) -> Floats:
     return np.asarray(weights / weights.sum())
 
 
-def hand_down(level: Level, settled: Bools, parents: Ints) -> tuple[Level, Level]:
+def hand_down(level: TreeLevel, settled: Bools, parents: Ints) -> tuple[TreeLevel, TreeLevel]:
     """Return a level without the measurements of its settled nodes, and the next with them; the rest not measured.
 
     A settled node is its own only child, down to the leaves: its measurement goes with it.
     """
-    upper = Level(level.parents, level.sums, np.where(settled, np.inf, level.variances))
-    return upper, Level(parents, level.sums[parents], np.where(settled, level.variances, np.inf)[parents])
+    upper = TreeLevel(level.parents, level.sums, np.where(settled, np.inf, level.variances))
+    return upper, TreeLevel(parents, level.sums[parents], np.where(settled, level.variances, np.inf)[parents])
 
 
-def measure_level(measure: Measure, nodes: Boxes, level: Level, settled: Bools, epsilons: Floats) -> Level:
+def measure_level(measure: Measure, nodes: Boxes, level: TreeLevel, settled: Bools, epsilons: Floats) -> TreeLevel:
     """Measure the nodes of a level that are not settled, each with its epsilon.
 
     Time is cut last, so nodes with different epsilons are in different pillars: each pays its own.
@@ -113,4 +113,4 @@ def measure_level(measure: Measure, nodes: Boxes, level: Level, settled: Bools, 
     measured = measure.sums(labels, most, relative=most / epsilons)
     sums, variances = level.sums.copy(), level.variances.copy()
     sums[~settled], variances[~settled] = measured.values, 2 * measured.scales**2
-    return Level(level.parents, sums, variances)
+    return TreeLevel(level.parents, sums, variances)

@@ -13,7 +13,7 @@ from gridveil.mechanisms.base import Progress, silent
 from gridveil.mechanisms.literature.boxes import Shape, paint, shape_of, spread, whole
 from gridveil.mechanisms.literature.grids import TOTAL_SHARE, Positive, Share, measure_total, most_of
 from gridveil.mechanisms.literature.splits import Search, halve, longest_axes
-from gridveil.mechanisms.literature.trees import Level, make_consistent
+from gridveil.mechanisms.literature.trees import TreeLevel, make_consistent
 from gridveil.model.estimate import Estimate
 from gridveil.trusted.kernel.measure import Measure
 
@@ -44,7 +44,7 @@ class Htf:
         """
         shape = shape_of(measure)
         total = measure_total(measure, self.total_share * measure.epsilon)
-        levels = [Level(np.zeros(1, dtype=np.int64), total.values.astype(np.float64), 2 * total.scales**2)]
+        levels = [TreeLevel(np.zeros(1, dtype=np.int64), total.values.astype(np.float64), 2 * total.scales**2)]
         nodes, parents = whole(shape), np.zeros(1, dtype=np.int64)
         height = self._height(float(total.values[0]) / most_of(measure), measure.epsilon, shape)
 
@@ -63,7 +63,7 @@ class Htf:
         budgets = measure.remaining() * (1 - 1e-12) * shares / shares.sum()
         for depth, (boxes, above) in enumerate(tree):
             measured = measure.sums(paint(boxes, shape), budgets[depth])
-            levels.append(Level(above, measured.values.astype(np.float64), 2 * measured.scales**2))
+            levels.append(TreeLevel(above, measured.values.astype(np.float64), 2 * measured.scales**2))
             progress("measure nodes", (depth + 1) / len(tree))
         sums, variances = make_consistent(levels)
         return spread(nodes, sums, variances, shape, {"height": height})

@@ -9,12 +9,12 @@ import numpy as np
 
 from gridveil.model.estimate import Estimate, LinearNoise
 from gridveil.model.units import Floats
-from gridveil.trusted.kernel.measure import Answers
+from gridveil.trusted.kernel.measure import NoisyAnswers
 
 NEGLIGIBLE = 1e-10  # of the largest singular value: below are rows that say nothing, and rounding
 
 
-def least_squares(answers: Answers, **details: Any) -> Estimate:  # noqa: ANN401  # as in Estimate
+def least_squares(answers: NoisyAnswers, **details: Any) -> Estimate:  # noqa: ANN401  # as in Estimate
     """Return the cube whose answers are nearest to the noisy ones, each weighted by its own noise.
 
     What the answers leave open is made as small as possible: frequencies that were not measured are zero, and a sum

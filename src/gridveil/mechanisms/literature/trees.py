@@ -10,7 +10,7 @@ from gridveil.model.units import Floats, Ints
 
 
 @dataclass(frozen=True)
-class Level:
+class TreeLevel:
     """Noisy sums of the nodes of one depth, which together cover everything; infinite variance: not measured.
 
     `parents` are numbers of nodes one level up; a node that is not split has one child, itself.
@@ -21,7 +21,7 @@ class Level:
     variances: Floats
 
 
-def make_consistent(levels: list[Level]) -> tuple[Floats, Floats]:
+def make_consistent(levels: list[TreeLevel]) -> tuple[Floats, Floats]:
     """Return the least-squares estimate of the last level's sums from all levels, from the root on, and its variances.
 
     Upwards, a node is averaged with the sum of its children by inverse variance; downwards, what a parent differs from

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class Spending:
+class MosaicShares:
     """Epsilon for the total of the map, for the sums of its regions, and for those of its steps."""
 
     total: float
@@ -15,7 +15,7 @@ class Spending:
     time: float
 
 
-def divide(epsilon: float, households: float) -> Spending:
+def divide(epsilon: float, households: float) -> MosaicShares:
     """Divide what the histogram left over.
 
     The total matters while the sum of all regions is drowned in their noise. Time needs a larger part of a small
@@ -27,4 +27,4 @@ def divide(epsilon: float, households: float) -> Spending:
     """
     total = min(max(60 / max(epsilon * households, 1.0), 0.005), 0.2)
     time = min(max(0.3 - 0.065 * math.log(epsilon), 0.15), 0.3)
-    return Spending(*(epsilon * part / (1 + total) for part in (total, 1 - time, time)))
+    return MosaicShares(*(epsilon * part / (1 + total) for part in (total, 1 - time, time)))

@@ -41,7 +41,7 @@ LEVEL = 1.0  # of the whole: wide, as the whole is measured
 
 
 @dataclass(frozen=True)
-class Spread:
+class PriorSpread:
     """How much a profile departs from its expected shape, as relative standard deviations."""
 
     hour: float
@@ -56,7 +56,9 @@ class Spread:
         )
 
 
-SPREADS = tuple(Spread(*s) for s in itertools.product((0.05, 0.15, 0.3, 0.5), (0.02, 0.05, 0.1), (0.02, 0.05, 0.12)))
+SPREADS = tuple(
+    PriorSpread(*s) for s in itertools.product((0.05, 0.15, 0.3, 0.5), (0.02, 0.05, 0.1), (0.02, 0.05, 0.12))
+)
 
 
 @dataclass(frozen=True)
@@ -97,7 +99,7 @@ class CalendarPrior:
             math.exp(-step / SHORT_REACH),
         )
 
-    def apply(self, spread: Spread, weights: Floats) -> Floats:
+    def apply(self, spread: PriorSpread, weights: Floats) -> Floats:
         """Return the covariance of departures (t, t) times weights (t, r)."""
         shape = spread.hour**2 * self.shape_of_day @ grouped(self.kind, weights)
         days = (spread.day**2 * self.level_of_day + self.season) @ grouped(self.day, weights)
@@ -106,7 +108,7 @@ class CalendarPrior:
         chained = spread.short**2 * (before + after - weights)
         return np.asarray(shape[self.kind] + days[self.day] + chained + NUGGET * weights + LEVEL * weights.sum(axis=0))
 
-    def draw(self, spread: Spread, count: int, random: np.random.Generator) -> Floats:
+    def draw(self, spread: PriorSpread, count: int, random: np.random.Generator) -> Floats:
         """Return `count` departures (t, count) drawn from the prior."""
         steps = len(self.kind)
         shape = spread.hour * _root(self.shape_of_day) @ random.standard_normal((len(self.shape_of_day), count))
@@ -171,7 +173,7 @@ class SummedPrior:
     short: Floats
     always: Floats
 
-    def covariance(self, spread: Spread) -> Floats:
+    def covariance(self, spread: PriorSpread) -> Floats:
         """Return the covariance for given spreads."""
         return np.asarray(
             spread.hour**2 * self.hour + spread.day**2 * self.day + spread.short**2 * self.short + self.always

@@ -37,7 +37,7 @@ class Setting:
 
 
 @dataclass(frozen=True)
-class Deviations:
+class RegionDeviations:
     """What is known of `g`: its mean (k, q), draws of what it may be (r, k, q), and its amplitude (posterior mean).
 
     Draws are of some half of each region, not all of it: queries cut through regions, and districts do so too.
@@ -50,7 +50,7 @@ class Deviations:
     evidence: float
 
 
-def deviations(setting: Setting, sums: Floats, noise_variance: float, draws: int, seed: int) -> Deviations:
+def deviations(setting: Setting, sums: Floats, noise_variance: float, draws: int, seed: int) -> RegionDeviations:
     """Return the posterior of `g` given noisy sums (k, p), Wh, averaged over amplitudes and reaches.
 
     Errors in `e` and in `t` would look like deviations. Both lie in known directions, the same in all parts of
@@ -77,7 +77,7 @@ def deviations(setting: Setting, sums: Floats, noise_variance: float, draws: int
         here = np.flatnonzero(chosen // AMPLITUDES.size == number)
         amplitudes = AMPLITUDES[chosen[here] % AMPLITUDES.size]
         some[here] = basis.sample(seen, noise_variance, amplitudes, rng) + basis.within(amplitudes, rng)
-    return Deviations(mean, some, float(weight.sum(axis=0) @ AMPLITUDES), evidence)
+    return RegionDeviations(mean, some, float(weight.sum(axis=0) @ AMPLITUDES), evidence)
 
 
 @dataclass(frozen=True)

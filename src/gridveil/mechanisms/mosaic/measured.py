@@ -7,11 +7,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gridveil.mechanisms.bounds import Population, histogram_epsilon, measure_population, space_bound
+from gridveil.mechanisms.bounds import TotalsDistribution, histogram_epsilon, measure_population, space_bound
 from gridveil.mechanisms.inference.levels import choose_level
-from gridveil.mechanisms.inference.quadtree import Level
+from gridveil.mechanisms.inference.quadtree import QuadtreeLevel
 from gridveil.mechanisms.mosaic.budget import divide
-from gridveil.mechanisms.mosaic.region_plan import Look, plan_regions
+from gridveil.mechanisms.mosaic.region_plan import RegionMeasurement, plan_regions
 from gridveil.mechanisms.mosaic.regions import look_bound, regions_differ
 from gridveil.mechanisms.mosaic.runs import choose_runs, plan_time
 from gridveil.model.units import WH_PER_KWH, Ints
@@ -19,7 +19,7 @@ from gridveil.trusted.kernel.bound import Bound
 from gridveil.trusted.kernel.measure import Measure, Measurement, NoiseKind
 
 
-class Bounds(NamedTuple):
+class MosaicBounds(NamedTuple):
     """The bounds under which space and time are measured."""
 
     space: Bound
@@ -29,7 +29,7 @@ class Bounds(NamedTuple):
 class LookedAt(NamedTuple):
     """A look at regional profiles, what it answered, and the bound it was under."""
 
-    look: Look
+    look: RegionMeasurement
     sums: Measurement
     bound: Bound
 
@@ -42,10 +42,10 @@ class Measured:
     look: at regional profiles, if a first one made differences likely.
     """
 
-    population: Population
-    bounds: Bounds
+    population: TotalsDistribution
+    bounds: MosaicBounds
     whole: Measurement
-    level: Level
+    level: QuadtreeLevel
     regions: Measurement
     runs: Ints
     steps: Measurement
@@ -92,4 +92,4 @@ def measure_all(measure: Measure, noise: NoiseKind) -> Measured:
     whole = measure.sums(everything, spending.total, bound=in_space, noise=noise)
     regions = measure.sums(level.labels[:, :, None], spending.space, bound=in_space, noise=noise)
     steps = measure.sums(runs, spending.time, bound=in_time)
-    return Measured(population, Bounds(in_space, in_time), whole, level, regions, runs, steps, look)
+    return Measured(population, MosaicBounds(in_space, in_time), whole, level, regions, runs, steps, look)

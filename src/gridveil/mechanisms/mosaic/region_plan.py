@@ -35,7 +35,7 @@ HOURS = 24
 
 
 @dataclass(frozen=True)
-class Look:
+class RegionMeasurement:
     """A question: sums over `blocks` of the map (each way) and parts of the day, all days together, for an epsilon.
 
     region (x, y), part (t,): of every cell and step. hour (t,): of the day, in the middle of each step.
@@ -73,8 +73,8 @@ class Look:
 class RegionPlan:
     """A first look, and the full one that pays if the first sees differences."""
 
-    test: Look
-    full: Look
+    test: RegionMeasurement
+    full: RegionMeasurement
 
 
 def plan_regions(grid: Grid, window: Window, households: float, epsilon: float) -> RegionPlan | None:
@@ -99,8 +99,8 @@ def plan_regions(grid: Grid, window: Window, households: float, epsilon: float) 
     return RegionPlan(test, _look(grid, hour, BLOCKS, parts, epsilon * FULL_SHARE))
 
 
-def _look(grid: Grid, hour: Ints, blocks: int, parts: int, epsilon: float) -> Look:
+def _look(grid: Grid, hour: Ints, blocks: int, parts: int, epsilon: float) -> RegionMeasurement:
     columns, rows = min(blocks, grid.nx), min(blocks, grid.ny)
     region = (np.arange(grid.nx) * columns // grid.nx)[:, None] * rows + np.arange(grid.ny) * rows // grid.ny
     part = np.unique(hour * parts // HOURS, return_inverse=True)[1]
-    return Look((columns, rows), region, part, hour, epsilon)
+    return RegionMeasurement((columns, rows), region, part, hour, epsilon)

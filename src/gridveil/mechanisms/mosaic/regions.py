@@ -10,9 +10,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gridveil.mechanisms.bounds import Population
-from gridveil.mechanisms.mosaic.interaction import Deviations, Setting, deviations
-from gridveil.mechanisms.mosaic.region_plan import Look, RegionPlan
+from gridveil.mechanisms.bounds import TotalsDistribution
+from gridveil.mechanisms.mosaic.interaction import RegionDeviations, Setting, deviations
+from gridveil.mechanisms.mosaic.region_plan import RegionMeasurement, RegionPlan
 from gridveil.model.units import Floats, Ints
 from gridveil.trusted.kernel.bound import Bound
 from gridveil.trusted.kernel.measure import Measure, Measurement
@@ -45,7 +45,7 @@ class RegionalProfiles:
     amplitude: float
 
 
-def look_bound(given: Bound, steps: int, population: Population) -> Bound:
+def look_bound(given: Bound, steps: int, population: TotalsDistribution) -> Bound:
     """Return the bound of both looks; a window bound that the publisher has given stands."""
     if given.window < given.step * steps:
         return given
@@ -66,7 +66,7 @@ def regions_differ(measure: Measure, plan: RegionPlan, bound: Bound) -> bool:
 
 
 def fit_regions(
-    look: Look, measured: Measurement, space: Floats, profile: Floats, draws: int, seed: int
+    look: RegionMeasurement, measured: Measurement, space: Floats, profile: Floats, draws: int, seed: int
 ) -> RegionalProfiles:
     """Return the regions' profiles from the full look. Post-processing.
 
@@ -81,8 +81,8 @@ def fit_regions(
 
 
 def _deviations(
-    look: Look, measured: Measurement, regions: Floats, profile: Floats, draws: int, seed: int
-) -> Deviations:
+    look: RegionMeasurement, measured: Measurement, regions: Floats, profile: Floats, draws: int, seed: int
+) -> RegionDeviations:
     """Return how regions differ by hour of the day, given what regions (k,) and steps (t,) consume."""
     hours, first, phase = np.unique(look.hour, return_index=True, return_inverse=True)
     setting = Setting(

@@ -9,11 +9,11 @@ from typing import Protocol
 
 import numpy as np
 
-from gridveil.mechanisms.mosaic.calendar_prior import MONDAY, SATURDAY, CalendarPrior, Spread, grouped
+from gridveil.mechanisms.mosaic.calendar_prior import MONDAY, SATURDAY, CalendarPrior, PriorSpread, grouped
 from gridveil.model.units import Floats, Ints
 from gridveil.model.window import Window
 
-EXPECTED = Spread(0.3, 0.05, 0.05)
+EXPECTED = PriorSpread(0.3, 0.05, 0.05)
 MOST = 480
 """More sums than this only where every step by itself is worth it."""
 CLEAR = 0.03

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from gridveil.mechanisms.inference.simplex import project
-from gridveil.mechanisms.mosaic.calendar_prior import SPREADS, CalendarPrior, Spread, SummedPrior, grouped
+from gridveil.mechanisms.mosaic.calendar_prior import SPREADS, CalendarPrior, PriorSpread, SummedPrior, grouped
 from gridveil.model.units import Floats, Ints
 from gridveil.model.window import Window
 from gridveil.trusted.kernel.measure import Measurement
@@ -37,7 +37,7 @@ class _Sums:
     noise: Floats  # variances
 
 
-Belief = list[tuple[float, Spread]]
+Belief = list[tuple[float, PriorSpread]]
 """Spreads with the part of the belief in each; the parts sum to 1."""
 
 

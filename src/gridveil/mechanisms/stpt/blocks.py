@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gridveil.mechanisms.inference.quadtree import Level, depth_of_pillars, levels
+from gridveil.mechanisms.inference.quadtree import QuadtreeLevel, depth_of_pillars, levels
 from gridveil.mechanisms.stpt.pattern import Pattern
 from gridveil.model.units import Floats, Ints
 from gridveil.trusted.kernel.measure import Measure
@@ -34,7 +34,7 @@ class BlockSums:
     run: int
     space: Floats
     space_scale: float
-    level: Level
+    level: QuadtreeLevel
 
 
 def measure_blocks(measure: Measure, pattern: Pattern, epsilon: float) -> BlockSums:
@@ -75,7 +75,7 @@ def run_length(total: float, scale: float, steps: int) -> int:
     return run if -(-steps // run) >= FEWEST_TIME_BLOCKS else 0
 
 
-def deepest_visible(candidates: list[Level], total: float, scale: float) -> Level:
+def deepest_visible(candidates: list[QuadtreeLevel], total: float, scale: float) -> QuadtreeLevel:
     """Return the deepest level whose blocks are expected to be no smaller than the noise; at least the root."""
     return max(
         (level for level in candidates if total / level.blocks >= scale),

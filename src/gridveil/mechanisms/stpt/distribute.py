@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from gridveil.mechanisms.inference.quadtree import Level
+from gridveil.mechanisms.inference.quadtree import QuadtreeLevel
 from gridveil.mechanisms.stpt.blocks import BlockSums, sum_runs
 from gridveil.mechanisms.stpt.pattern import Pattern
 from gridveil.mechanisms.stpt.shrinkage import posterior_mean, shrink
@@ -46,10 +46,10 @@ def _levels(sums: BlockSums, space: Floats, total: float) -> Floats:
     """
     deepest = sums.level
     noise = 2 * sums.space_scale**2
-    root = above = Level(deepest.nx, deepest.ny, depth=0)
+    root = above = QuadtreeLevel(deepest.nx, deepest.ny, depth=0)
     estimate = np.full((1, 1), total)
     for depth in range(1, deepest.depth):
-        here = Level(deepest.nx, deepest.ny, depth)
+        here = QuadtreeLevel(deepest.nx, deepest.ny, depth)
         expected = above.rake(here.gather(space), estimate)
         noisy, count = here.gather(sums.space), deepest.blocks / here.blocks
         estimate = above.rake(shrink(noisy, expected, noise * count), estimate)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gridveil.mechanisms.inference.quadtree import Level
+from gridveil.mechanisms.inference.quadtree import QuadtreeLevel
 from gridveil.mechanisms.stpt.series import Series
 from gridveil.mechanisms.stpt.shrinkage import shrink
 from gridveil.model.units import Floats
@@ -79,6 +79,6 @@ def block_shares(series: list[Series], totals: list[float]) -> list[Floats]:
     return estimate
 
 
-def cell_shares(deepest: Level, shares: Floats) -> Floats:
+def cell_shares(deepest: QuadtreeLevel, shares: Floats) -> Floats:
     """Spread the shares of the deepest blocks evenly over their cells, axes (x, y)."""
     return deepest.scatter(shares / deepest.cells, (deepest.nx, deepest.ny))

@@ -13,7 +13,7 @@ from itertools import count
 
 import numpy as np
 
-from gridveil.mechanisms.inference.quadtree import Level
+from gridveil.mechanisms.inference.quadtree import QuadtreeLevel
 from gridveil.model.errors import UsageError
 from gridveil.model.units import Floats, Ints
 from gridveil.trusted.kernel.measure import Measure
@@ -31,7 +31,7 @@ class Slice:
     `stepwise`: one sum per block and step; otherwise one sum per block over the whole slice, for the noise of one.
     """
 
-    level: Level
+    level: QuadtreeLevel
     start: int
     steps: int
     stepwise: bool
@@ -56,7 +56,7 @@ class Series:
     scale: float
 
 
-def weighted_slices(levels: list[Level], train_steps: int, lookback: int) -> list[Slice]:
+def weighted_slices(levels: list[QuadtreeLevel], train_steps: int, lookback: int) -> list[Slice]:
     """Return the slices of the default: root last in time, only the top two levels step by step."""
     inner = [FIRST, *[BETWEEN] * len(levels)][: max(len(levels) - 2, 0)]
     weights = [ROOT, *inner, DEEPEST][: len(levels)]
@@ -78,7 +78,7 @@ def weighted_slices(levels: list[Level], train_steps: int, lookback: int) -> lis
     ]
 
 
-def equal_slices(levels: list[Level], train_steps: int, lookback: int) -> list[Slice]:
+def equal_slices(levels: list[QuadtreeLevel], train_steps: int, lookback: int) -> list[Slice]:
     """Return the paper's slices: equally long, root first, every level step by step.
 
     The length is rounded up (the paper's T'_train), so the last slice is cut to what is left of the window.

@@ -26,11 +26,11 @@ from gridveil.release.format.files import FORMAT, GROUP, Stored
 from gridveil.release.format.hdf5_file import Hdf5File
 from gridveil.release.format.label import Label
 from gridveil.release.format.packed import COMPRESSED, packed, write_packed
-from gridveil.uncertainty.error_model import ErrorModel, Parts, Shape, Spread
+from gridveil.uncertainty.error_model import ErrorModel, Parts, ReplicateErrors, Shape
 from gridveil.uncertainty.linear_noise import Factors
 from gridveil.uncertainty.posterior import Draws
 
-Model = Parts | Spread | Factors | Draws
+Model = Parts | ReplicateErrors | Factors | Draws
 Errors = NoisyParts | Replicates | LinearNoise | Posterior
 UNITS = "kW h"  # as UDUNITS, and so CF, spells kWh
 AXES = ("time", "y", "x")
@@ -122,7 +122,7 @@ def _model(errors: Errors, shape: Shape, hours: float) -> Model:
         return Draws.of(errors, shape, hours)
     if isinstance(errors, NoisyParts):
         return Parts.of(errors, shape)
-    return Spread.of(errors, shape) if isinstance(errors, Replicates) else Factors.of(errors, shape)
+    return ReplicateErrors.of(errors, shape) if isinstance(errors, Replicates) else Factors.of(errors, shape)
 
 
 def _create_prefix(group: Stored, shape: Shape) -> None:
@@ -196,7 +196,7 @@ def _write_model(group: Stored, model: Model) -> None:
     if isinstance(model, Draws):
         _write_draws(group, model)
         return
-    if isinstance(model, Spread):
+    if isinstance(model, ReplicateErrors):
         group.attrs["error_model"] = "replicates"
         group.dimensions["replicate"] = len(model.time)
         _store(group, "replicate_space", ("replicate", "y", "x"), model.space, UNITS)

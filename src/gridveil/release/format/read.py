@@ -21,7 +21,7 @@ from gridveil.release.format import cf
 from gridveil.release.format.distrust import check_size
 from gridveil.release.format.files import FORMAT, GROUP, Stored
 from gridveil.release.format.label import Label
-from gridveil.uncertainty.error_model import FEWEST_REPLICATES, ErrorModel, Parts, Shape, Spread
+from gridveil.uncertainty.error_model import FEWEST_REPLICATES, ErrorModel, Parts, ReplicateErrors, Shape
 from gridveil.uncertainty.linear_noise import Factors
 from gridveil.uncertainty.posterior import Draws
 
@@ -144,7 +144,7 @@ def _error_model(file: Stored, shape: Shape, hours: float) -> ErrorModel:
         if space.nbytes + time.nbytes > MOST_REPLICATE_BYTES:
             msg = f"{count} replicates are more than any release has"
             raise ValueError(msg)
-        return Spread(space[()], time[()])
+        return ReplicateErrors(space[()], time[()])
     if kind == "linear noise":
         return _factors(group, shape)
     if kind != "noisy parts":

@@ -42,7 +42,7 @@ class Answer:
 
 
 @dataclass(frozen=True)
-class Answers:
+class QueryAnswers:
     """Many answers, as arrays."""
 
     value: Floats
@@ -131,7 +131,7 @@ class Release:
             raise UsageError(msg)
         return _first(self.over(area if isinstance(area, Area) else Area.polygon(self.grid, area), [steps]))
 
-    def over(self, area: Area, periods: ArrayLike) -> Answers:
+    def over(self, area: Area, periods: ArrayLike) -> QueryAnswers:
         """Return the consumption of an area over many periods, with error bars; rows are first step and end."""
         table = self._checked_periods(periods)
         weights = self._checked_weights(area)
@@ -141,7 +141,7 @@ class Release:
             value = sums[:, 1] - sums[:, 0]
             return _answers(value, *self._errors.of_area(weights).over(table, value))
 
-    def at(self, area: Area, schedules: ArrayLike) -> Answers:
+    def at(self, area: Area, schedules: ArrayLike) -> QueryAnswers:
         """Return the consumption of an area in weighted sums of steps, with error bars; a row has one weight a step.
 
         The steps need not be adjacent: the average of all Mondays' first hours, say.
@@ -175,7 +175,7 @@ class Release:
         with reading(self.path):
             return box_sums(self._prefix, corners)
 
-    def answers_of(self, ranges: ArrayLike) -> Answers:
+    def answers_of(self, ranges: ArrayLike) -> QueryAnswers:
         """Return the consumption of many ranges with error bars; columns as in `values_of`."""
         value = self.values_of(ranges)
         with reading(self.path):
@@ -253,13 +253,13 @@ class Release:
         return area.weights
 
 
-def _answers(value: Floats, error: Floats, low: Floats, high: Floats) -> Answers:
+def _answers(value: Floats, error: Floats, low: Floats, high: Floats) -> QueryAnswers:
     if not np.isfinite([value, error, low, high]).all():
         raise ValueError(NOT_FINITE)
-    return Answers(value, error, low, high)
+    return QueryAnswers(value, error, low, high)
 
 
-def _first(answers: Answers) -> Answer:
+def _first(answers: QueryAnswers) -> Answer:
     return Answer(*(float(part[0]) for part in (answers.value, answers.standard_error, answers.low, answers.high)))
 
 

@@ -13,7 +13,7 @@ from gridveil.geography.area import Area
 from gridveil.model.errors import UsageError
 from gridveil.model.units import Floats
 from gridveil.model.window import Window
-from gridveil.release.query.open import Answers, Release
+from gridveil.release.query.open import QueryAnswers, Release
 
 DAY, WEEK_DAYS, WORK_DAYS = 86_400, 7, 5
 PARTS = ("value", "standard_error", "low", "high")
@@ -28,9 +28,9 @@ class TypicalDay:
     """
 
     minutes: Floats
-    all: Answers
-    weekday: Answers | None
-    weekend: Answers | None
+    all: QueryAnswers
+    weekday: QueryAnswers | None
+    weekend: QueryAnswers | None
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class TypicalWeek:
     """Average kWh of each step of the week; `minutes` after the start of Monday at which it starts."""
 
     minutes: Floats
-    all: Answers
+    all: QueryAnswers
 
 
 def typical_day(release: Release, area: Area, zone: str = "UTC") -> TypicalDay | None:
@@ -144,7 +144,7 @@ def _wall_clock(window: Window, zone: str) -> _WallClock | None:
     return _WallClock(slot % (WEEK_DAYS * DAY // step), phase, step)
 
 
-def _averages(release: Release, area: Area, kinds: list[_Kind]) -> list[Answers]:
+def _averages(release: Release, area: Area, kinds: list[_Kind]) -> list[QueryAnswers]:
     """Return, for each kind, the average over the steps of each of its slots."""
     rows = [(kind.slot, number) for kind in kinds for number in kind.present.tolist()]
     most = max(1, MOST_WEIGHTS // release.window.steps)
@@ -156,7 +156,7 @@ def _averages(release: Release, area: Area, kinds: list[_Kind]) -> list[Answers]
         return []
     ends = np.cumsum([len(kind.present) for kind in kinds])[:-1]
     columns = (np.split(np.concatenate([getattr(some, name) for some in answers]), ends) for name in PARTS)
-    return [Answers(*parts) for parts in zip(*columns, strict=True)]
+    return [QueryAnswers(*parts) for parts in zip(*columns, strict=True)]
 
 
 def time_zone(name: str) -> ZoneInfo:

@@ -3,7 +3,7 @@
 Within one release they are its own. Over several:
 
 - Noise is drawn afresh for every release, so that *errors of the noise alone* are independent: variances add, and so do
-  fourth and sixth cumulants, from which the interval follows (`Noise`).
+  fourth and sixth cumulants, from which the interval follows (`JoinedNoise`).
 - Errors *about the consumption itself* are hardly independent. What a release does not know (how a measured sum is
   spread over its cells, what bounds cut from the heaviest users) the next one does not know either, of the same homes.
   On invented towns, standard errors of eight weeks added up as if independent gave 95 % intervals that held in 57 to 74
@@ -26,7 +26,7 @@ from gridveil.model.units import Floats
 from gridveil.release.format.read import Content, reading
 from gridveil.release.series.shelf import Shelf
 from gridveil.uncertainty.area_errors import AreaErrors, Bars
-from gridveil.uncertainty.error_model import ErrorModel, Parts, Spread
+from gridveil.uncertainty.error_model import ErrorModel, Parts, ReplicateErrors
 from gridveil.uncertainty.heavy import quick_widths
 from gridveil.uncertainty.intervals import t_quantile
 from gridveil.uncertainty.posterior import Draws
@@ -38,7 +38,7 @@ WIDTHS = quick_widths(EQUAL, EQUAL**2)  # of 1 / EQUAL equal weights, in standar
 Piece = tuple[int, NDArray[np.int64], NDArray[np.int64]]  # a release, queries that touch it, their periods in it
 
 
-class Noise:
+class JoinedNoise:
     """Independent symmetric noise, added up release by release for queries of any shape.
 
     Of a release's noise only standard error and half-width are known. Sums of Laplace variables are taken for as many
@@ -55,7 +55,7 @@ class Noise:
     def add(self, model: ErrorModel, some: NDArray[np.int64], error: Floats, width: Floats) -> None:
         """Add the noise of one release to some of the queries."""
         variance = error**2
-        if isinstance(model, Spread):
+        if isinstance(model, ReplicateErrors):
             self.student[:, some] += [variance, variance**2 / (len(model.time) - 1)]
             return
         ratio = width / np.where(error > 0, error, 1.0)
@@ -71,12 +71,12 @@ class Noise:
         return np.sqrt(laplace + student), np.sqrt(wide + student * t_quantile(freedom) ** 2)
 
 
-class Sums:
+class JoinedSums:
     """Bars of queries, added up release by release."""
 
     def __init__(self, shape: tuple[int, ...]) -> None:
         self.shape = shape
-        self.noise = Noise(shape)
+        self.noise = JoinedNoise(shape)
         self.error, self.low, self.high = np.zeros((3, *shape))
 
     def add(self, model: ErrorModel, some: NDArray[np.int64], values: Floats, bars: Bars) -> None:
@@ -107,7 +107,7 @@ class JoinedErrors:
     def bars(self, ranges: NDArray[np.int64], values: Floats) -> Bars:
         """Return standard error and both ends of the 95 % interval of range queries."""
         bars = np.zeros((3, len(ranges)))
-        sums = Sums((len(ranges),))
+        sums = JoinedSums((len(ranges),))
         alone = self._alone(ranges[:, 4:])
         for number, some, periods in self._pieces(ranges[:, 4:]):
             content = self.shelf[number]
@@ -126,7 +126,7 @@ class JoinedErrors:
     def of_cells(self, start: int, stop: int, values: Floats) -> Bars:
         """Return the bars of every single cell over one period."""
         numbers = self.shelf.touched(start, stop)
-        sums = Sums(values.shape)
+        sums = JoinedSums(values.shape)
         every = np.arange(len(values))
         for number in numbers:
             content, first = self.shelf[number], int(self.shelf.edges[number])
@@ -178,7 +178,7 @@ class JoinedArea:
     def over(self, periods: NDArray[np.int64], values: Floats) -> Bars:
         """Return the bars of the consumption over periods, rows (start, end) in steps."""
         bars = np.zeros((3, len(periods)))
-        sums = Sums((len(periods),))
+        sums = JoinedSums((len(periods),))
         for number, some, own in self.errors._pieces(periods):  # noqa: SLF001 - a part of it
             content = self.shelf[number]
             with reading(content.path):
@@ -194,7 +194,7 @@ class JoinedArea:
         """Return the bars of weighted sums over steps; schedules (query, step)."""
         edges = self.shelf.edges
         bars = np.zeros((3, len(schedules)))
-        sums, met = Sums((len(schedules),)), np.zeros(len(schedules), int)
+        sums, met = JoinedSums((len(schedules),)), np.zeros(len(schedules), int)
         for number in range(len(self.shelf)):
             own = schedules[:, edges[number] : edges[number + 1]]
             some = np.flatnonzero(own.any(axis=1))

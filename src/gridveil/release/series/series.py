@@ -21,7 +21,7 @@ from gridveil.release.series.catalogue import CATALOGUE, Catalogue, Listed, read
 from gridveil.release.series.joined import JoinedPrefix, JoinedValues
 from gridveil.release.series.joined_errors import JoinedErrors
 from gridveil.release.series.series_label import all_together, series_label
-from gridveil.release.series.shelf import Place, Shelf
+from gridveil.release.series.shelf import Shelf, ShelfPlace
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class JoinedContent:
 
 
 @dataclass(frozen=True)
-class Part:
+class SeriesPart:
     """A release of a series, as its catalogue and its label have it."""
 
     listed: Listed
@@ -43,7 +43,7 @@ class Part:
     label: Label
 
 
-Run = list[Part]
+Run = list[SeriesPart]
 
 
 def read_runs(folder: Path) -> list[tuple[Label, Content | JoinedContent]]:
@@ -59,12 +59,12 @@ def read_runs(folder: Path) -> list[tuple[Label, Content | JoinedContent]]:
     return [_joined(folder, catalogue, run, _gaps(runs, run), together) for run in runs]
 
 
-def read_parts(folder: Path, catalogue: Catalogue) -> list[Part]:
+def read_parts(folder: Path, catalogue: Catalogue) -> list[SeriesPart]:
     """Read the labels of all releases, and check that they are those that the catalogue lists."""
     return [read_part(folder, listed) for listed in catalogue.releases]
 
 
-def read_part(folder: Path, listed: Listed) -> Part:
+def read_part(folder: Path, listed: Listed) -> SeriesPart:
     """Read the label of one release of a series, and check it against the digest that the catalogue vouches for."""
     place = folder / listed.path
     try:
@@ -83,14 +83,14 @@ def read_part(folder: Path, listed: Listed) -> Part:
     window = label.window.window()
     if (window.start, window.end) != (listed.start, listed.end):
         raise _other(place, "window")
-    return Part(listed, place, label)
+    return SeriesPart(listed, place, label)
 
 
 def _other(place: Path, what: str) -> InputError:
     return InputError(f"{place}: its {what} is not the one that {CATALOGUE} knows; get a fresh copy of the series")
 
 
-def runs_of(parts: Sequence[Part]) -> list[Run]:
+def runs_of(parts: Sequence[SeriesPart]) -> list[Run]:
     """Split releases where one does not begin as the one before it ends."""
     runs: list[Run] = [[parts[0]]]
     for before, after in pairwise(parts):
@@ -110,7 +110,7 @@ def _check_there(place: Path) -> None:
         raise ValueError(msg)
 
 
-def check_alike(folder: Path, parts: Sequence[Part]) -> None:
+def check_alike(folder: Path, parts: Sequence[SeriesPart]) -> None:
     """Refuse releases on different grids, or with steps of different length."""
     for part in parts:
         label = part.label
@@ -134,7 +134,7 @@ def _joined(
     truths = [about_the_truth(part.folder / VALUES) for part in run]
     labels = [(part.listed.path, part.label) for part in run]
     label = series_label(catalogue.title, labels, truths=truths, gaps=gaps, together=together)
-    shelf = Shelf([Place(part.folder / VALUES, part.label) for part in run])
+    shelf = Shelf([ShelfPlace(part.folder / VALUES, part.label) for part in run])
     cells = label.grid.ny, label.grid.nx
     return label, JoinedContent(
         folder / CATALOGUE,

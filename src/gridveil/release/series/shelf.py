@@ -21,7 +21,7 @@ SUMS = 3  # times the size of an error model: its prefix sums are in double prec
 
 
 @dataclass(frozen=True)
-class Place:
+class ShelfPlace:
     """Where a release of a series is: its values' file, and its label."""
 
     path: Path
@@ -35,7 +35,7 @@ class Shelf:
     who still reads one that was let go reads on.
     """
 
-    def __init__(self, places: Sequence[Place]) -> None:
+    def __init__(self, places: Sequence[ShelfPlace]) -> None:
         self.places = tuple(places)
         self.edges: NDArray[np.int64] = np.cumsum([0, *(place.label.window.steps for place in places)])
         self._open: dict[int, Content] = {}

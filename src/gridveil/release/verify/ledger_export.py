@@ -6,7 +6,7 @@ from pathlib import Path
 
 from gridveil.model.errors import InputError
 from gridveil.model.regular import read_regular
-from gridveil.trusted.ledger.chain import Chain, Line
+from gridveil.trusted.ledger.chain import Chain, ChainLine
 from gridveil.trusted.ledger.entry import Entry
 
 LARGEST_EXPORT = 2**28
@@ -22,9 +22,9 @@ class Export:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        lines: dict[str, list[Line]] = {}
+        lines: dict[str, list[ChainLine]] = {}
         for entry in read_export(path, "--ledger"):
-            lines.setdefault(entry.population, []).append(Line(entry.number, entry.hash, entry.text))
+            lines.setdefault(entry.population, []).append(ChainLine(entry.number, entry.hash, entry.text))
         self._chains = {name: Chain(name, own, (own[-1].number, own[-1].hash)) for name, own in lines.items()}
 
     def entries(self, population: str) -> list[Entry]:

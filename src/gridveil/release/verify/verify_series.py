@@ -9,7 +9,7 @@ from pathlib import Path
 from gridveil.model.errors import InputError
 from gridveil.release.format.files import LABEL
 from gridveil.release.series.catalogue import CATALOGUE, Catalogue, Listed, read_catalogue
-from gridveil.release.series.series import Part, check_alike, read_part
+from gridveil.release.series.series import SeriesPart, check_alike, read_part
 from gridveil.release.verify.verify import MOST_NAMED, Check, verify
 from gridveil.release.verify.verify_entry import Book
 
@@ -26,7 +26,7 @@ def verify_series(folder: Path, ledger: Book | None = None, tell: Tell | None = 
     except InputError as fault:
         return [Check(CATALOGUE, "FAULT", str(fault), FRESH_SERIES)]
     checks: list[Check] = []
-    parts: list[Part] = []
+    parts: list[SeriesPart] = []
     for number, listed in enumerate(catalogue.releases, 1):
         found, part = _release(folder, listed, ledger)
         checks += found
@@ -36,7 +36,7 @@ def verify_series(folder: Path, ledger: Book | None = None, tell: Tell | None = 
     return [_catalogue(folder, catalogue, parts), *checks]
 
 
-def _release(folder: Path, listed: Listed, ledger: Book | None) -> tuple[list[Check], Part | None]:
+def _release(folder: Path, listed: Listed, ledger: Book | None) -> tuple[list[Check], SeriesPart | None]:
     """Return what is at fault with a release, or one line if nothing is."""
     try:
         part = read_part(folder, listed)
@@ -56,7 +56,7 @@ def _release(folder: Path, listed: Listed, ledger: Book | None) -> tuple[list[Ch
     return [Check(listed.path, "ok", told)], part
 
 
-def _catalogue(folder: Path, catalogue: Catalogue, parts: list[Part]) -> Check:
+def _catalogue(folder: Path, catalogue: Catalogue, parts: list[SeriesPart]) -> Check:
     try:
         check_alike(folder, parts)
     except InputError as fault:

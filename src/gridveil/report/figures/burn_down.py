@@ -30,7 +30,7 @@ ROOM = 1.14
 """Of the axis above the cap."""
 
 
-class Spending(NamedTuple):
+class SpentBar(NamedTuple):
     """One debit or one ledger window: what it is called, and how much of epsilon went to it."""
 
     name: str
@@ -38,7 +38,7 @@ class Spending(NamedTuple):
     released: bool = True
 
 
-class Words(NamedTuple):
+class FigureWords(NamedTuple):
     """What stands above a picture, and the same for those who do not see it."""
 
     title: str
@@ -50,7 +50,7 @@ class Words(NamedTuple):
         return f"{self.title}. {self.below}"
 
 
-def draw_releases(debits: Sequence[Spending], cap: float, words: Words) -> Figure:
+def draw_releases(debits: Sequence[SpentBar], cap: float, words: FigureWords) -> Figure:
     """Draw what is left of the cap after every debit, from the left to the right."""
     figure, axes = _paper(words, cap, "epsilon left")
     names = [_step_name(debit) for debit in debits] if len(debits) <= MOST_NAMES else []
@@ -73,7 +73,7 @@ def draw_releases(debits: Sequence[Spending], cap: float, words: Words) -> Figur
     return figure
 
 
-def draw_windows(windows: Sequence[Spending], cap: float, words: Words) -> Figure:
+def draw_windows(windows: Sequence[SpentBar], cap: float, words: FigureWords) -> Figure:
     """Draw what has been spent on every ledger window, below the cap that each has."""
     figure, axes = _paper(words, cap, "epsilon spent in the window")
     places = range(len(windows))
@@ -101,7 +101,7 @@ def draw_windows(windows: Sequence[Spending], cap: float, words: Words) -> Figur
     return figure
 
 
-def as_file(figure: Figure, kind: str, words: Words) -> bytes:
+def as_file(figure: Figure, kind: str, words: FigureWords) -> bytes:
     """Return a figure as the bytes of a file, with its words inside for those who do not see it."""
     held = io.BytesIO()
     figure.savefig(held, format=kind, metadata={"Title": words.description})
@@ -117,7 +117,7 @@ def shortened(text: str, most: int) -> str:
     return text if len(text) <= most else text[: most - 1].rstrip() + "…"
 
 
-def _paper(words: Words, cap: float, what: str) -> tuple[Figure, Axes]:
+def _paper(words: FigureWords, cap: float, what: str) -> tuple[Figure, Axes]:
     figure = Figure(figsize=(WIDTH, HEIGHT), dpi=150, facecolor="white")
     axes = figure.add_axes((0.09, 0.16, 0.87, 0.63))
     figure.text(0.03, 0.93, words.title, color=INK, size=13, weight="bold", parse_math=False)
@@ -143,7 +143,7 @@ def _paper(words: Words, cap: float, what: str) -> tuple[Figure, Axes]:
     return figure, axes
 
 
-def _step_name(debit: Spending) -> str:
+def _step_name(debit: SpentBar) -> str:
     return f"{shortened(debit.name, LONGEST)}: {short(debit.epsilon)}"
 
 
@@ -161,16 +161,16 @@ def _write_beside(axes: Axes, text: str, top: tuple[float, float], colour: str) 
     )
 
 
-def _colour(debit: Spending) -> str:
+def _colour(debit: SpentBar) -> str:
     return SPENT if debit.released else LOST
 
 
-def _every(things: Sequence[Spending]) -> int:
+def _every(things: Sequence[SpentBar]) -> int:
     """Return how many things there are to one name below the axis."""
     return max(1, -(-len(things) // MOST_NAMES))
 
 
-def _key(figure: Figure, colours: Sequence[tuple[str, str]], debits: Sequence[Spending]) -> None:
+def _key(figure: Figure, colours: Sequence[tuple[str, str]], debits: Sequence[SpentBar]) -> None:
     lost = [(LOST, "spent, no release recorded")] if any(not debit.released for debit in debits) else []
     patches = [Patch(color=colour, label=name) for colour, name in (*colours, *lost)]
     figure.legend(

@@ -14,7 +14,7 @@ LETTER, GAP = 7, 6  # of the numbers at the left, and beside them
 
 
 @dataclass(frozen=True)
-class Line:
+class ChartLine:
     """A line, and its band if it has one, in kWh; the style sheet knows them by their names."""
 
     kwh: Floats
@@ -23,7 +23,7 @@ class Line:
 
 
 def line_chart(
-    lines: Sequence[Line],
+    lines: Sequence[ChartLine],
     *,
     at: Floats,
     marks: Sequence[tuple[float, str]],

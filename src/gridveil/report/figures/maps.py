@@ -27,13 +27,13 @@ HATCH_EVERY, HATCH_WIDTH = 8, 3  # pixels
 
 
 @dataclass(frozen=True)
-class Scale:
+class ColourScale:
     """Colours from zero to `top` kWh, by square root: quiet cells stay visible beside the centre."""
 
     top: float
 
     @classmethod
-    def of(cls, kwh: Floats) -> Scale:
+    def of(cls, kwh: Floats) -> ColourScale:
         """Return the scale that these values fill."""
         return cls(max(float(kwh.max()), 0.0) or 1.0)
 
@@ -51,7 +51,7 @@ class Scale:
 
 
 def map_uri(
-    kwh: Floats, scale: Scale, *, uncertain: NDArray[np.bool_] | None = None, cell: tuple[int, int] = (1, 1)
+    kwh: Floats, scale: ColourScale, *, uncertain: NDArray[np.bool_] | None = None, cell: tuple[int, int] = (1, 1)
 ) -> str:
     """Return a map (x, y), north up, as the data URI of a PNG; a cell has so many pixels each way.
 
@@ -68,13 +68,13 @@ def map_uri(
 
 def bar_uri() -> str:
     """Return the colours of a scale from left to right as the data URI of a PNG."""
-    return map_uri(np.linspace(0, 1, COLOURS)[:, None] ** 2, Scale(1.0))
+    return map_uri(np.linspace(0, 1, COLOURS)[:, None] ** 2, ColourScale(1.0))
 
 
 def hatch_uri() -> str:
     """Return a hatched patch, for the key of a map."""
     middle = np.full((1, 1), 0.1)
-    return map_uri(middle, Scale(1.0), uncertain=np.ones((1, 1), bool), cell=(4 * HATCH_EVERY, 2 * HATCH_EVERY))
+    return map_uri(middle, ColourScale(1.0), uncertain=np.ones((1, 1), bool), cell=(4 * HATCH_EVERY, 2 * HATCH_EVERY))
 
 
 def _enlarged(plane: NDArray[Kind], cell: tuple[int, int]) -> NDArray[Kind]:

@@ -9,7 +9,7 @@ import numpy as np
 
 from gridveil.model.errors import GridveilError
 from gridveil.model.units import Floats
-from gridveil.research.audit.outcomes import Case, Outcome, run_once, run_recorded
+from gridveil.research.audit.outcomes import AuditCase, Outcome, run_once, run_recorded
 from gridveil.research.audit.transcript import Repeater, Said, log_ratio, ratios, worst_ratio
 from gridveil.trusted.kernel.noise import Noise
 
@@ -24,7 +24,7 @@ class Pair:
     loss: the largest log-ratio of any answers to these questions, or that of the recorded ones if it is larger.
     """
 
-    def __init__(self, case: Case, *, canary: bool) -> None:
+    def __init__(self, case: AuditCase, *, canary: bool) -> None:
         """Record a run and play its answers again in the other world; refuse if that does not give the same release."""
         first = run_recorded(case, canary=canary)
         repeater = Repeater(first.transcript)

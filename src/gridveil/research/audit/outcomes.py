@@ -31,7 +31,7 @@ SMALL = {"train_steps": TRAIN, "epochs": 1, "depth": 2, "buckets": 6}
 
 
 @dataclass(frozen=True)
-class Case:
+class AuditCase:
     """What is attacked: a mechanism with its budget, on a pair of worlds."""
 
     plan: Plan
@@ -39,7 +39,7 @@ class Case:
     worlds: Worlds
 
     @classmethod
-    def of(cls, mechanism: str, epsilon: float | str, worlds: Worlds, **parameters: Any) -> Case:  # noqa: ANN401  # of a mechanism
+    def of(cls, mechanism: str, epsilon: float | str, worlds: Worlds, **parameters: Any) -> AuditCase:  # noqa: ANN401  # of a mechanism
         """Return the case of a registered mechanism."""
         grid, window, bound = worlds.grid, worlds.window, worlds.bound
         stated = {} if worlds.private_bound else {"bound_window": bound.window / WH_PER_KWH}
@@ -71,7 +71,7 @@ class Outcome:
     files: dict[str, bytes] = field(default_factory=dict)
 
 
-def run_once(case: Case, *, canary: bool, noise: Noise | None = None, write: bool = False) -> Outcome:
+def run_once(case: AuditCase, *, canary: bool, noise: Noise | None = None, write: bool = False) -> Outcome:
     """Publish once, with or without the canary in the data.
 
     noise: the kernel's own by default, which is exact and drawn from the system.
@@ -88,7 +88,7 @@ def run_once(case: Case, *, canary: bool, noise: Noise | None = None, write: boo
     return Outcome(estimate, label, kernel.records, files=_files(plan, estimate, label) if write else {})
 
 
-def run_recorded(case: Case, *, canary: bool, noise: Noise | None = None, write: bool = False) -> Outcome:
+def run_recorded(case: AuditCase, *, canary: bool, noise: Noise | None = None, write: bool = False) -> Outcome:
     """Publish once with the kernel's noise, or another, and write the transcript down.
 
     The label then says that the noise is a test's, because the kernel believes no wrapper; nothing else differs.

@@ -10,7 +10,7 @@ from typing import Any
 
 from gridveil.research.audit.effort import ERROR
 from gridveil.research.audit.least import least, least_by_whole_runs, least_largest_loss, least_loss
-from gridveil.research.audit.study import TRANSCRIPT, Carried, Finding
+from gridveil.research.audit.study import TRANSCRIPT, AuditFinding, Carried
 
 Entry = dict[str, Any]
 
@@ -28,7 +28,7 @@ def entries(results: Mapping[str, Carried], epsilon: float) -> list[Entry]:
     """
     found = []
     for mechanism, carried in results.items():
-        nothing = Finding(mechanism, epsilon, 0.0, 1 - ERROR, 0, "none: see what it objects to", 0.0, "", "", {})
+        nothing = AuditFinding(mechanism, epsilon, 0.0, 1 - ERROR, 0, "none: see what it objects to", 0.0, "", "", {})
         first, *others = [asdict(finding) for finding in carried.findings or [nothing]]
         about = {
             "loss": _written(carried.loss),

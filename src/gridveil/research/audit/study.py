@@ -16,7 +16,7 @@ from gridveil.research.audit.bound import lower_bound
 from gridveil.research.audit.canaries import TRAIN, Worlds, canaries, world
 from gridveil.research.audit.draws import Pair, draw, moved_answers
 from gridveil.research.audit.effort import ERROR, Attack, Effort, attacks_on, error_of_each
-from gridveil.research.audit.outcomes import Case, run_once
+from gridveil.research.audit.outcomes import AuditCase, run_once
 from gridveil.research.audit.statistics import FILE_STATISTICS, STATISTICS
 from gridveil.trusted.kernel.noise import ExactNoise
 
@@ -26,7 +26,7 @@ SHARES = (12, 3)
 
 
 @dataclass(frozen=True)
-class Finding:
+class AuditFinding:
     """What one attack proves: with probability `confidence`, no `lower` of the whole audit is above the true epsilon.
 
     runs: in either world; half of them chose the threshold, the others were counted.
@@ -55,7 +55,7 @@ class Carried:
     faults: what must not be, in words: proofs against the claim that need no statistics.
     """
 
-    findings: list[Finding]
+    findings: list[AuditFinding]
     losses: dict[str, float]
     faults: list[str]
 
@@ -93,14 +93,14 @@ def combine(parts: Iterable[Carried]) -> Carried:
 def carry_out(attack: Attack, epsilon: float | str, error: float) -> Carried:
     """Carry out one attack. `error` is that of each single lower bound."""
     worlds = _worlds(attack.canary, trains=train_steps(make(attack.mechanism, {})) > 0)
-    case = Case.of(attack.mechanism, epsilon, worlds, **attack.parameters)
+    case = AuditCase.of(attack.mechanism, epsilon, worlds, **attack.parameters)
     claim = float(case.budget.epsilon)
 
-    def finding(statistic: str, yes: NDArray[np.float64], no: NDArray[np.float64]) -> Finding:
+    def finding(statistic: str, yes: NDArray[np.float64], no: NDArray[np.float64]) -> AuditFinding:
         attained = lower_bound(yes, no, error=error)
         bound = "private" if worlds.private_bound else "given"
         here = attack.mechanism, claim, attained.lower, 1 - ERROR, min(len(yes), len(no)), statistic
-        return Finding(*here, attained.ceiling, attack.canary, bound, attack.parameters)
+        return AuditFinding(*here, attained.ceiling, attack.canary, bound, attack.parameters)
 
     where = f"{attack.mechanism}, canary {attack.name}"
     try:
@@ -127,7 +127,7 @@ def _ratios(pair: Pair, draws: int) -> tuple[NDArray[np.float64], NDArray[np.flo
     return draw(pair.with_canary, pair.without, runs, noise), -draw(pair.without, pair.with_canary, runs, noise)
 
 
-def _watch(case: Case, attack: Attack, *, canary: bool) -> dict[str, NDArray[np.float64]]:
+def _watch(case: AuditCase, attack: Attack, *, canary: bool) -> dict[str, NDArray[np.float64]]:
     """Run the real path many times in one world, and return the values of every statistic."""
     statistics = STATISTICS | (FILE_STATISTICS if attack.written else {})
     values: dict[str, list[float]] = {name: [] for name in statistics}

@@ -101,9 +101,9 @@ def run(
     from gridveil.research.commands.study_bar import study_bar
     from gridveil.research.compare.compare import NOT_PRIVATE, as_json, compare
     from gridveil.research.compare.compare_tables import as_text, notes, on_screen
-    from gridveil.research.compare.question import Question, all_methods
+    from gridveil.research.compare.question import ComparisonQuestion, all_methods
 
-    question = Question(
+    question = ComparisonQuestion(
         mechanisms=tuple(all_methods() if mechanisms == "all" else dict.fromkeys(_listed(mechanisms))),
         epsilons=tuple(_numbers(epsilon)),
         repeats=repeats,

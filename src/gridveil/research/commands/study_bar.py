@@ -18,13 +18,13 @@ from rich.progress import (
 from rich.text import Text
 
 from gridveil.cli import show
-from gridveil.cli.stages import Lines
+from gridveil.cli.stages import StageLines
 
 STEADY = 60.0
 """Seconds of work that the rate is taken over: trials differ much in length."""
 
 
-class _Rate(ProgressColumn):
+class _TrialRate(ProgressColumn):
     """Trials per minute."""
 
     def render(self, task: Task) -> Text:
@@ -36,7 +36,7 @@ class _Rate(ProgressColumn):
 def study_bar(name: str) -> Iterator[Callable[[int, int], None]]:
     """Show a bar, or lines in a log, on standard error; give what tells how many trials are done of how many."""
     if not show.on_terminal():
-        lines = Lines(show.operator.file)
+        lines = StageLines(show.operator.file)
         lines(f"{name}: read the tables", 0.0)
         yield lambda done, total: lines(f"{name}: trials ({done:,} of {total:,})", done / max(1, total))
         return
@@ -44,7 +44,7 @@ def study_bar(name: str) -> Iterator[Callable[[int, int], None]]:
         TextColumn("{task.description}"),
         BarColumn(),
         MofNCompleteColumn(),
-        _Rate(),
+        _TrialRate(),
         TimeElapsedColumn(),
         TextColumn("left:"),
         TimeRemainingColumn(),

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from gridveil.cli import show
-from gridveil.cli.stages import Lines
+from gridveil.cli.stages import StageLines
 from gridveil.research.paper.run import Progress as Done
 
 STEADY = 300.0
@@ -19,7 +19,7 @@ STEADY = 300.0
 def time_bar() -> Iterator[Callable[[Done], None]]:
     """Show on standard error how much of the estimated time is over, not of the trials: they differ a hundredfold."""
     if not show.on_terminal():
-        lines = Lines(show.operator.file)
+        lines = StageLines(show.operator.file)
         yield lambda at: lines(f"{at.stage} ({at.done:,} of {at.total:,} trials)", at.seconds_done / (at.seconds or 1))
         return
     columns = (

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from gridveil.model.errors import UsageError
 from gridveil.publishing.spec import Spec
-from gridveil.research.compare.question import Bounds, Question, make_trials, parse_method
+from gridveil.research.compare.question import ComparisonQuestion, TrialBounds, make_trials, parse_method
 from gridveil.research.compare.study import Study, Tell, run_study
 from gridveil.research.compare.trial import RunTrial, Trial, steps_before
 from gridveil.research.datasets.ingested import IngestedTown, digest, ingest_town, save
@@ -27,7 +27,7 @@ NOT_PRIVATE = (
 
 def compare(
     spec: Spec,
-    question: Question,
+    question: ComparisonQuestion,
     keep: Path | None = None,
     progress: Tell = lambda _done, _total: None,
     workers: int | None = None,
@@ -42,7 +42,7 @@ def compare(
     workloads = expand_workloads(list(question.workloads))
     before = max(steps_before(*parse_method(method)) for method in question.mechanisms)
     on_grid = _complete(spec, question)
-    bounds = Bounds.of(on_grid)
+    bounds = TrialBounds.of(on_grid)
     if question.points is not None:
         read_points(question.points, question.weight, spec.extent)  # what is wrong with it is told now, not by trials
     town, report = ingest_town(on_grid, before, placed=question.placement is None)
@@ -77,7 +77,7 @@ def forget_fruitless(path: Path) -> None:
             file.truncate(0)
 
 
-def _complete(spec: Spec, question: Question) -> Spec:
+def _complete(spec: Spec, question: ComparisonQuestion) -> Spec:
     """Return the spec, refused if anything is missing; a grid of drawn places needs no extent of its own."""
     if question.placement is None and spec.households is None:
         msg = (

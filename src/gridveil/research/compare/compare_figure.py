@@ -15,7 +15,7 @@ from gridveil.model.units import Floats
 from gridveil.report.figures.axis import short
 from gridveil.report.figures.style import COLOURS, GREY, INK, LINE, QUIET, spaced
 from gridveil.research.compare.scoring import Record
-from gridveil.research.compare.summary import Case, Spread, kwh, ranking, summarise
+from gridveil.research.compare.summary import ComparedCase, MeanSpread, kwh, ranking, summarise
 from gridveil.research.compare.trial import AUTO
 
 LABEL_POINTS = 7.5
@@ -34,7 +34,7 @@ MANY_DECADES = 300
 STAMP = "NOT PRIVATE: computed from true values"
 
 
-class Curve(NamedTuple):
+class ErrorCurve(NamedTuple):
     """A method's mean error at each epsilon."""
 
     name: str
@@ -85,15 +85,15 @@ def draw_comparison(records: Sequence[Record], title: str) -> Figure:
     return figure
 
 
-def _curves(spreads: dict[Case, Spread], workload: str) -> list[Curve]:
+def _curves(spreads: dict[ComparedCase, MeanSpread], workload: str) -> list[ErrorCurve]:
     found: dict[str, list[tuple[float, float]]] = {}
     for case, spread in spreads.items():
         if case.workload == workload and spread.mean > 0:
             found.setdefault(case.mechanism, []).append((case.epsilon, spread.mean))
-    return [Curve(name, *np.array(sorted(points)).T) for name, points in found.items()]
+    return [ErrorCurve(name, *np.array(sorted(points)).T) for name, points in found.items()]
 
 
-def _draw_panel(axes: Axes, curves: list[Curve], colours: dict[str, str]) -> None:
+def _draw_panel(axes: Axes, curves: list[ErrorCurve], colours: dict[str, str]) -> None:
     axes.set_xscale("log")
     axes.set_yscale("log")
     for curve in curves:
@@ -122,7 +122,7 @@ def _draw_panel(axes: Axes, curves: list[Curve], colours: dict[str, str]) -> Non
     _label(axes, curves, colours)
 
 
-def _label(axes: Axes, curves: list[Curve], colours: dict[str, str]) -> None:
+def _label(axes: Axes, curves: list[ErrorCurve], colours: dict[str, str]) -> None:
     """Write each name at the end of its line, moved up or down until none covers another."""
     curves = sorted(curves, key=lambda curve: float(curve.errors[-1]))
     if not curves:

@@ -17,7 +17,7 @@ from gridveil.release.format.wording import high_epsilon
 from gridveil.research.compare.compare import NOT_PRIVATE
 from gridveil.research.compare.own_bounds import TUNED
 from gridveil.research.compare.scoring import TRUTHS, Record
-from gridveil.research.compare.summary import Case, Spread, kwh, method_of, ranking, summarise
+from gridveil.research.compare.summary import ComparedCase, MeanSpread, kwh, method_of, ranking, summarise
 from gridveil.research.compare.trial import AUTO, promise
 from gridveil.simulate.errors import FLOOR
 
@@ -141,8 +141,8 @@ class _Contest:
             table.add_row(name, *cells, end_section=bool(ours) and name == ours[-1])
         return table
 
-    def _case(self, name: str, workload: str) -> Case:
-        return Case(name, self.epsilon, self.bound, workload)
+    def _case(self, name: str, workload: str) -> ComparedCase:
+        return ComparedCase(name, self.epsilon, self.bound, workload)
 
     def _best(self, names: list[str], workload: str) -> str | None:
         found = {name: self.spreads[case] for name in names if (case := self._case(name, workload)) in self.spreads}
@@ -204,7 +204,7 @@ def _limits(record: Record) -> tuple[float, float]:
     return record["bound_step"], record["bound_window"]
 
 
-def _cell(spread: Spread | None, *, best: bool, deviations: bool) -> Text:
+def _cell(spread: MeanSpread | None, *, best: bool, deviations: bool) -> Text:
     if spread is None:
         return Text("-")
     digits = _digits(spread.mean)

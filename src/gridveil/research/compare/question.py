@@ -22,7 +22,7 @@ REPEATS = 10
 
 
 @dataclass(frozen=True)
-class Question:
+class ComparisonQuestion:
     """What to compare: methods and epsilons, so many repeats, under what placement, clip and workloads.
 
     mechanisms: names, with parameters behind colons if they are to be other than the defaults: `outer:share=0.5`.
@@ -88,7 +88,7 @@ def all_methods() -> list[str]:
     return [*names(), *COMPARISON_ONLY]
 
 
-class Bounds(NamedTuple):
+class TrialBounds(NamedTuple):
     """The public bounds of a comparison: the common one, if any, and one that the steps alone give.
 
     auto: whether methods run under bounds that they choose privately, below the second.
@@ -99,14 +99,14 @@ class Bounds(NamedTuple):
     auto: bool
 
     @classmethod
-    def of(cls, spec: Spec) -> Bounds:
+    def of(cls, spec: Spec) -> TrialBounds:
         """Return what a spec asks for: its window bound, private bounds, or both."""
         common = None if spec.private_bound else spec.to_bound()
         of_steps = spec.model_copy(update={"bound_window": None}).to_bound()
         return cls(common, of_steps, auto=spec.private_bound or spec.bound is not None)
 
 
-def make_trials(question: Question, bounds: Bounds, steps: int) -> list[Trial]:
+def make_trials(question: ComparisonQuestion, bounds: TrialBounds, steps: int) -> list[Trial]:
     """Return the trials: repeat by repeat, so that processes share what they prepare, and a part is worth something."""
     public = bounds.common or bounds.of_steps
     clip = question.clip if question.clip is not None else public.window / steps / WH_PER_KWH

@@ -10,19 +10,19 @@ from gridveil.mechanisms.registry import COMPARISON_ONLY
 from gridveil.research.compare.scoring import Record
 
 
-class Spread(NamedTuple):
+class MeanSpread(NamedTuple):
     """Mean and standard deviation over repeats; of one repeat the second is zero."""
 
     mean: float
     deviation: float
 
     @classmethod
-    def of(cls, values: list[float]) -> Spread:
+    def of(cls, values: list[float]) -> MeanSpread:
         """Return both of at least one value."""
         return cls(statistics.fmean(values), statistics.stdev(values) if len(values) > 1 else 0.0)
 
 
-class Case(NamedTuple):
+class ComparedCase(NamedTuple):
     """What is averaged over repeats: everything about a record that is neither its measures nor its repeat.
 
     `mechanism` is its name with the parameters that are not its defaults.
@@ -34,14 +34,14 @@ class Case(NamedTuple):
     workload: str
 
 
-def summarise(records: Iterable[Record], measure: str = "wape", truth: str = "raw") -> dict[Case, Spread]:
+def summarise(records: Iterable[Record], measure: str = "wape", truth: str = "raw") -> dict[ComparedCase, MeanSpread]:
     """Return the spread of one measure against one truth; repeats where it is not defined do not count."""
-    values: dict[Case, list[float]] = {}
+    values: dict[ComparedCase, list[float]] = {}
     for record in records:
         if record["truth"] == truth and record[measure] is not None:
-            case = Case(method_of(record), record["epsilon"], record["bound"], record["workload"])
+            case = ComparedCase(method_of(record), record["epsilon"], record["bound"], record["workload"])
             values.setdefault(case, []).append(record[measure])
-    return {case: Spread.of(found) for case, found in values.items()}
+    return {case: MeanSpread.of(found) for case, found in values.items()}
 
 
 def method(mechanism: str, parameters: Mapping[str, Any]) -> str:
@@ -67,7 +67,7 @@ def kwh(value: float) -> str:
     return f"{value:,.3f}".rstrip("0").rstrip(".")
 
 
-def ranking(spreads: dict[Case, Spread]) -> list[str]:
+def ranking(spreads: dict[ComparedCase, MeanSpread]) -> list[str]:
     """Return the mechanisms from best to worst, by their mean rank over epsilons, bounds and workloads.
 
     Methods for comparison only promise less, and have no part in it.

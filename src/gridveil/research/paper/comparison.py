@@ -9,7 +9,7 @@ from statistics import median
 
 from gridveil.mechanisms.registry import COMPARISON_ONLY
 from gridveil.research.paper.experiments import PAPER_EPSILON, PAPER_PLACEMENTS
-from gridveil.research.paper.findings import PAPERS_OWN, Finding, listed, of, verdict
+from gridveil.research.paper.findings import PAPERS_OWN, PaperFinding, listed, of, verdict
 from gridveil.research.paper.numbers import Lines, by_mechanism
 from gridveil.research.paper.towns import STANDINS
 from gridveil.simulate.workloads import WORKLOADS
@@ -73,7 +73,7 @@ def panels(lines: Lines, epsilon: float = PAPER_EPSILON) -> list[Panel]:
     return [panel for panel in found if panel.has()]
 
 
-def comparison_findings(lines: Lines) -> Iterator[Finding]:
+def comparison_findings(lines: Lines) -> Iterator[PaperFinding]:
     """Yield what the paper's section on its comparison panels says, beside ours."""
     found = panels(lines)
     if not found:
@@ -88,14 +88,14 @@ def comparison_findings(lines: Lines) -> Iterator[Finding]:
     yield from _worse_if_clustered(found)
 
 
-def _beats_all(found: list[Panel], method: str) -> Iterator[Finding]:
+def _beats_all(found: list[Panel], method: str) -> Iterator[PaperFinding]:
     ran = [panel for panel in found if panel.has(method)]
     if ran:
         ahead = [panel for panel in ran if panel.gain(method) > 0]
         lost = sorted({f"{panel.dataset}-{panel.placement} {panel.workload}" for panel in ran if panel not in ahead})
         ours = f"`{method}` has a smaller error than all six benchmarks in {of(ahead, ran)} panels"
         ours += f"; not in {listed(lost)}." if lost else "."
-        yield Finding(
+        yield PaperFinding(
             f"{method} against the benchmarks",
             "Significant improvements have been made by STPT across the datasets in either distribution.",
             ours,
@@ -105,7 +105,7 @@ def _beats_all(found: list[Panel], method: str) -> Iterator[Finding]:
         )
 
 
-def _claimed_gains(found: list[Panel]) -> Iterator[Finding]:
+def _claimed_gains(found: list[Panel]) -> Iterator[PaperFinding]:
     ran = [panel for panel in found if panel.workload == "random" and panel.placement == "uniform"]
     ran = [panel for panel in ran if panel.has("stpt-paper", "stpt")]
     if len(ran) < len(STANDINS):
@@ -118,7 +118,7 @@ def _claimed_gains(found: list[Panel]) -> Iterator[Finding]:
     )
     reached = [name for name, claimed in CLAIMED.items() if gains["stpt-paper"][name] >= claimed]
     claimed = ", ".join(f"{name} {gain} %" for name, gain in CLAIMED.items())
-    yield Finding(
+    yield PaperFinding(
         "Improvements for random queries, uniform",
         f"Improvements of 60, 31, 54 and 32 % (read in the order of its figure's rows: {claimed}; over which method is "
         "not said).",
@@ -129,7 +129,7 @@ def _claimed_gains(found: list[Panel]) -> Iterator[Finding]:
     )
 
 
-def _small_gain_most(found: list[Panel]) -> Iterator[Finding]:
+def _small_gain_most(found: list[Panel]) -> Iterator[PaperFinding]:
     for method in ("stpt-paper", "stpt"):
         ran = [panel for panel in found if panel.has(method)]
         gains = {(panel.dataset, panel.placement, panel.workload): panel.gain(method) for panel in ran}
@@ -141,7 +141,7 @@ def _small_gain_most(found: list[Panel]) -> Iterator[Finding]:
         most = [place for place in places if gains[*place, "small"] == max(gains[*place, w] for w in WORKLOADS)]
         middle = {w: median(gains[*place, w] for place in places) for w in WORKLOADS}
         words = ", ".join(f"{w} {gain:+.0f} %" for w, gain in middle.items())
-        yield Finding(
+        yield PaperFinding(
             f"Where {method} gains most",
             "The performance enhancement is more pronounced for smaller-sized queries.",
             f"The gain of `{method}` over the best benchmark is largest for 1x1x1 queries in {of(most, places)} "
@@ -151,12 +151,12 @@ def _small_gain_most(found: list[Panel]) -> Iterator[Finding]:
         )
 
 
-def _identity_worst(found: list[Panel]) -> Iterator[Finding]:
+def _identity_worst(found: list[Panel]) -> Iterator[PaperFinding]:
     worst = [panel for panel in found if panel.errors["identity"] >= max(panel.errors[name] for name in BENCHMARKS)]
     counts = {w: len([p for p in worst if p.workload == w]) for w in WORKLOADS}
     words = ", ".join(f"{count} with {w} queries" for w, count in counts.items())
     last = _counted(max(BENCHMARKS, key=panel.errors.__getitem__) for panel in found)
-    yield Finding(
+    yield PaperFinding(
         "Identity is the weakest",
         "The IDENTITY algorithm generally shows the least accuracy among the baseline algorithms.",
         f"`identity` is the least accurate of the six benchmarks in {of(worst, found)} panels ({words}). Last are: "
@@ -165,7 +165,7 @@ def _identity_worst(found: list[Panel]) -> Iterator[Finding]:
     )
 
 
-def _identity_ahead_where_uniform(found: list[Panel]) -> Iterator[Finding]:
+def _identity_ahead_where_uniform(found: list[Panel]) -> Iterator[PaperFinding]:
     ran = {placement: [panel for panel in found if panel.placement == placement] for placement in PAPER_PLACEMENTS}
     if not all(ran.values()):
         return
@@ -175,7 +175,7 @@ def _identity_ahead_where_uniform(found: list[Panel]) -> Iterator[Finding]:
     }
     words = " and ".join(f"{of(ahead[placement], some)} {placement} panels" for placement, some in ran.items())
     where = listed([f"{panel.dataset}-{panel.placement} {panel.workload}" for some in ahead.values() for panel in some])
-    yield Finding(
+    yield PaperFinding(
         "Identity where data are uniform",
         "However, it surpasses some of the more recent algorithms where the data exhibit a more uniform shape.",
         f"`identity` is ahead of at least one of the other five in {words} ({where or 'none'}).",
@@ -185,13 +185,13 @@ def _identity_ahead_where_uniform(found: list[Panel]) -> Iterator[Finding]:
     )
 
 
-def _fourier_over_wavelet(found: list[Panel]) -> Iterator[Finding]:
+def _fourier_over_wavelet(found: list[Panel]) -> Iterator[PaperFinding]:
     ran = [panel for panel in found if panel.workload == "random"]
     ten = [panel for panel in ran if panel.errors["fourier"] < panel.errors["wavelet"]]
     twenty = [panel for panel in ran if panel.errors["fourier-20"] < panel.errors["wavelet-20"]]
     both, cases = [*ten, *twenty], [*ran, *ran]
     ratio = median(p.errors["fourier"] / p.errors["wavelet"] for p in ran)
-    yield Finding(
+    yield PaperFinding(
         "Fourier against wavelet",
         "The Fourier method demonstrates superior performance for queries of random shape and size.",
         f"On random queries Fourier beats wavelet in {of(ten, ran)} pairs of data set and placement with k = 10 (its "
@@ -201,7 +201,7 @@ def _fourier_over_wavelet(found: list[Panel]) -> Iterator[Finding]:
     )
 
 
-def _worse_if_clustered(found: list[Panel]) -> Iterator[Finding]:
+def _worse_if_clustered(found: list[Panel]) -> Iterator[PaperFinding]:
     errors = {(p.dataset, p.workload, p.placement, name): e for p in found for name, e in p.errors.items()}
     pairs = [
         (dataset, workload, name, error, errors[dataset, workload, "normal", name])
@@ -218,7 +218,7 @@ def _worse_if_clustered(found: list[Panel]) -> Iterator[Finding]:
     rarely = {name: count for name, count in rarely.items() if count < cases / 2}
     fewer = ", ".join(f"`{name}` {count}" for name, count in sorted(rarely.items(), key=lambda item: item[1]))
     words = ", ".join(f"{w} {of([p for p in worse if p[1] == w], [p for p in pairs if p[1] == w])}" for w in WORKLOADS)
-    yield Finding(
+    yield PaperFinding(
         "Clustered households",
         "On average, all algorithms tend to perform worse with non-uniform data.",
         f"The error of the paper's {len({pair[2] for pair in theirs})} methods is larger with households placed by a "

@@ -9,7 +9,7 @@ from gridveil.mechanisms.registry import COMPARISON_ONLY
 from gridveil.research.compare.scoring import Record
 from gridveil.research.paper.comparison import PAPERS
 from gridveil.research.paper.experiments import PAPER_PER_POINT
-from gridveil.research.paper.findings import PAPERS_OWN, Finding, of, verdict, yes
+from gridveil.research.paper.findings import PAPERS_OWN, PaperFinding, of, verdict, yes
 from gridveil.research.paper.numbers import Lines, select
 from gridveil.research.paper.towns import title
 
@@ -21,7 +21,7 @@ NOTICEABLE = 1.05
 FEW_SECONDS = 10.0
 
 
-def pattern_findings(rows: list[Record]) -> Iterator[Finding]:
+def pattern_findings(rows: list[Record]) -> Iterator[PaperFinding]:
     """Yield findings on the pattern's error against budget and depth, for each data set and method."""
     for dataset in dict.fromkeys(row["dataset"] for row in rows):
         for method in dict.fromkeys(row["mechanism"] for row in rows):
@@ -41,7 +41,7 @@ def _usual_depth(rows: list[Record]) -> int:
     return int(max(set(depths), key=depths.count)) if depths else 0
 
 
-def _knee(dataset: str, method: str, rows: dict[float, Record]) -> Finding:
+def _knee(dataset: str, method: str, rows: dict[float, Record]) -> PaperFinding:
     points = list(rows)
     low, high = points[0], points[-1]
     errors = {point: rows[point]["mae"] for point in points}
@@ -53,7 +53,7 @@ def _knee(dataset: str, method: str, rows: dict[float, Record]) -> Finding:
     if fall > 0 and inside > 0:
         words += f", which is {100 * inside / fall:.0f} % of the whole fall"
     words += f". A constant pattern at the true mean has {flat:.3f}."
-    return Finding(
+    return PaperFinding(
         f"Budget of the pattern: {title(dataset)}, {method}",
         "A significant improvement is observed when the budget per training point is increased from 0.01 to 0.05.",
         words,
@@ -69,13 +69,13 @@ def _changes(percent: float) -> str:
     return f"falls by {percent:.0f} %" if percent > 0 else f"grows by {-percent:.0f} %"
 
 
-def _best_depth(dataset: str, method: str, rows: dict[int, Record]) -> Finding:
+def _best_depth(dataset: str, method: str, rows: dict[int, Record]) -> PaperFinding:
     errors = {depth: row["mae"] for depth, row in rows.items()}
     best, depths = min(errors, key=errors.__getitem__), list(errors)
     squares = {depth: row["rmse"] for depth, row in rows.items()}
     words = ", ".join(f"{depth}: {error:.3f}" for depth, error in errors.items())
     by_squares = min(squares, key=squares.__getitem__)
-    return Finding(
+    return PaperFinding(
         f"Depth of the quadtree: {title(dataset)}, {method}",
         "Augmenting the tree depth up to a certain point enhances performance; a medium tree length is advantageous.",
         f"MAE by depth {words}. Best at depth {best} (by RMSE {by_squares}); "
@@ -88,7 +88,7 @@ def _best_depth(dataset: str, method: str, rows: dict[int, Record]) -> Finding:
     )
 
 
-def bucket_findings(lines: Lines) -> Iterator[Finding]:
+def bucket_findings(lines: Lines) -> Iterator[PaperFinding]:
     """Yield a finding on the number of buckets for each data set and method."""
     for dataset in dict.fromkeys(case.dataset for case in lines):
         for method in dict.fromkeys(case.mechanism for case in lines):
@@ -97,7 +97,7 @@ def bucket_findings(lines: Lines) -> Iterator[Finding]:
                 continue
             best, most = min(errors, key=errors.__getitem__), max(errors)
             words = ", ".join(f"{count}: {error:.1f}" for count, error in errors.items())
-            yield Finding(
+            yield PaperFinding(
                 f"Buckets: {title(dataset)}, {method}",
                 "Excessive increase in the number of quantization levels can negatively impact STPT.",
                 f"MRE of random queries by k, %: {words}. With {most} buckets it is "
@@ -117,7 +117,7 @@ def bucket_errors(lines: Lines, dataset: str, method: str, workload: str = "rand
     return dict(sorted(errors.items()))
 
 
-def runtime_findings(records: list[Record]) -> Iterator[Finding]:
+def runtime_findings(records: list[Record]) -> Iterator[PaperFinding]:
     """Yield findings on run time."""
     times = seconds_of(records)
     ranked = {name: seconds for name, seconds in times.items() if name not in COMPARISON_ONLY}
@@ -128,7 +128,7 @@ def runtime_findings(records: list[Record]) -> Iterator[Finding]:
     few = [name for name in ranked if ranked[name] <= FEW_SECONDS]
     theirs_few = [name for name in few if name in PAPERS]
     words = ", ".join(f"`{name}` {ranked[name]:.1f} s" for name in slow[:4])
-    yield Finding(
+    yield PaperFinding(
         "Run time",
         "The execution time for all algorithms is remarkably small, typically spanning just a few seconds.",
         f"{of(theirs_few, theirs)} of the paper's methods take {FEW_SECONDS:g} s or less with real noise, and "
@@ -142,7 +142,7 @@ def runtime_findings(records: list[Record]) -> Iterator[Finding]:
         if any(r["mechanism"] == name and r["learning"] for r in records)
     }
     for name, share in shares.items():
-        yield Finding(
+        yield PaperFinding(
             f"Training of {name}",
             "A significant portion of STPT's complexity stems from the initial training phase.",
             f"Until the pattern is learnt, {100 * share:.0f} % of `{name}`'s time goes by.",

@@ -32,7 +32,7 @@ LEAK_PLACEMENT = "one-per-cell"
 
 
 @dataclass(frozen=True)
-class Size:
+class ExperimentSize:
     """How much of everything to run. `panels` says which placements the stand-ins have at which epsilon."""
 
     repeats: int
@@ -48,7 +48,7 @@ class Size:
     runtime_repeats: int
 
 
-FULL = Size(
+FULL = ExperimentSize(
     repeats=REPEATS,
     london=EPSILONS,
     panels=tuple((epsilon, PAPER_PLACEMENTS) for epsilon in reversed(EPSILONS)),
@@ -61,7 +61,7 @@ FULL = Size(
     leak_epsilons=(3.0, 30.0),
     runtime_repeats=3,
 )
-QUICK = Size(
+QUICK = ExperimentSize(
     repeats=1,
     london=(3.0, 30.0),
     panels=((30.0, PAPER_PLACEMENTS), (3.0, ("uniform",))),
@@ -76,20 +76,20 @@ QUICK = Size(
 )
 
 
-def london(size: Size, placements: tuple[str, ...]) -> list[Trial]:
+def london(size: ExperimentSize, placements: tuple[str, ...]) -> list[Trial]:
     """Return the comparison of all methods on measured London households."""
     cases = _cases(size, [LONDON], placements, size.london)
     return cheap_first(trial for case in cases for trial in _both_bounds(case, own=size.own_bounds))
 
 
-def panels(size: Size, epsilon: float) -> list[Trial]:
+def panels(size: ExperimentSize, epsilon: float) -> list[Trial]:
     """Return the paper's comparison panels at one epsilon: its four data sets (stand-ins) in both placements."""
     placements = dict(size.panels)[epsilon]
     cases = _cases(size, STANDINS, placements, [epsilon])
     return cheap_first(trial for case in cases for trial in _both_bounds(case, own=size.own_bounds))
 
 
-def patterns(size: Size) -> list[PatternTrial]:
+def patterns(size: ExperimentSize) -> list[PatternTrial]:
     """Return the patterns against the budget, and against the depth of the tree (the paper's figures a, b, e, f)."""
     depth_of = {"stpt": 5, "stpt-paper": 3, "stpt-leaky": 2}
     trials = [
@@ -102,7 +102,7 @@ def patterns(size: Size) -> list[PatternTrial]:
     return list(dict.fromkeys(trials))
 
 
-def buckets(size: Size) -> list[Trial]:
+def buckets(size: ExperimentSize) -> list[Trial]:
     """Return error against the number of buckets k (the paper's figure c), under the paper's clip."""
     parameters: dict[str, Parameters] = {"stpt-paper": (), "stpt": (("partition", "quantized"),)}
     return [
@@ -115,7 +115,7 @@ def buckets(size: Size) -> list[Trial]:
     ]
 
 
-def leak(size: Size) -> list[Trial]:
+def leak(size: ExperimentSize) -> list[Trial]:
     """Return what the authors' code is worth beside honest methods, where it is at home: one household in a cell."""
     methods: list[tuple[str, Parameters]] = [(name, ()) for name in LEAK_METHODS]
     methods.append(("stpt-paper", AUTHORS_SETTINGS))
@@ -129,7 +129,7 @@ def leak(size: Size) -> list[Trial]:
     )
 
 
-def runtimes(size: Size) -> list[RuntimeTrial]:
+def runtimes(size: ExperimentSize) -> list[RuntimeTrial]:
     """Return every method, to be timed (the paper's figure d)."""
     return [
         RuntimeTrial(method, PAPER_EPSILON, repeat)
@@ -143,7 +143,7 @@ def cheap_first(trials: Iterable[Trial]) -> list[Trial]:
 
 
 def _cases(
-    size: Size, datasets: Iterable[str], placements: Iterable[str], epsilons: Iterable[float]
+    size: ExperimentSize, datasets: Iterable[str], placements: Iterable[str], epsilons: Iterable[float]
 ) -> Iterator[Trial]:
     """Yield trials repeat by repeat: a part of them is worth something, and processes share what they prepare."""
     methods = all_methods()

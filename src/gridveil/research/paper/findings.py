@@ -12,7 +12,7 @@ MOST, FEW = 0.75, 0.25
 
 
 @dataclass(frozen=True)
-class Finding:
+class PaperFinding:
     """A sentence of the paper, ours beside it, whether they agree, the numbers behind it, and why if they do not.
 
     counts: whether it is of a method that the sentence speaks of. Our `stpt` is not the paper's, nor is `stpt-leaky`.
@@ -31,7 +31,7 @@ PAPERS_OWN = "stpt-paper"
 """What the paper calls STPT, made private: sentences about STPT are decided by it."""
 
 
-def verdicts(found: Iterable[Finding]) -> dict[str, str]:
+def verdicts(found: Iterable[PaperFinding]) -> dict[str, str]:
     """Return the verdict on each of the paper's sentences that was tried: mixed ones agree in part."""
     words: dict[str, set[str]] = {}
     for finding in found:

@@ -9,7 +9,7 @@ from gridveil.research.paper.numbers import Lines
 
 
 @dataclass(frozen=True)
-class Held:
+class PaperResults:
     """All results, averaged over repeats; run times as they are."""
 
     done: int

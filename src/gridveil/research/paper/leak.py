@@ -7,7 +7,7 @@ from statistics import median
 
 from gridveil.research.paper.comparison import SETTING
 from gridveil.research.paper.experiments import AUTHORS_SETTINGS, LEAK_METHODS
-from gridveil.research.paper.findings import BESIDE, Finding, listed, of
+from gridveil.research.paper.findings import BESIDE, PaperFinding, listed, of
 from gridveil.research.paper.numbers import Lines, by_mechanism, in_words
 from gridveil.simulate.workloads import AUTHORS, WORKLOADS
 
@@ -21,7 +21,7 @@ SAYS = (
 )
 
 
-def leak_findings(lines: Lines, epsilon: float) -> Iterator[Finding]:
+def leak_findings(lines: Lines, epsilon: float) -> Iterator[PaperFinding]:
     """Yield how the authors' code compares at one epsilon, by their way of scoring and by ours."""
     for scoring, workloads in (("the authors' scoring", list(AUTHORS)), ("our scoring", list(WORKLOADS))):
         ratios: dict[str, dict[str, float]] = {other: {} for other in (TWIN, "stpt-paper", "stpt")}
@@ -34,7 +34,7 @@ def leak_findings(lines: Lines, epsilon: float) -> Iterator[Finding]:
         if all(ratios.values()):
             words = "; ".join(_against(other, found) for other, found in ratios.items())
             named = {LEAK_NAMES[other]: found for other, found in ratios.items()}
-            yield Finding(
+            yield PaperFinding(
                 f"What the leak is worth by {scoring}, epsilon {epsilon:g}",
                 SAYS,
                 f"`stpt-leaky` {words}.",

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from gridveil.model.units import WH_PER_KWH
 from gridveil.research.compare.scoring import Record
-from gridveil.research.compare.summary import Spread
+from gridveil.research.compare.summary import MeanSpread
 from gridveil.research.paper.towns import method_bound
 from gridveil.trusted.kernel.bound import Bound
 
@@ -20,7 +20,7 @@ SPREADS = ("mre", "wape")
 DIGITS = 4
 
 
-class Case(NamedTuple):
+class PaperCase(NamedTuple):
     """What is averaged over repeats. `parameters` are those that are not the method's defaults."""
 
     dataset: str
@@ -34,28 +34,28 @@ class Case(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Line:
+class ResultLine:
     """A case's errors over repeats; `None` where an error is not defined. Also how many queries were left out.
 
     With one repeat, standard deviations are not a number.
     """
 
     repeats: int
-    mre: Spread | None
-    mre_floor: Spread | None
-    wape: Spread | None
-    mae: Spread | None
-    bias: Spread | None
+    mre: MeanSpread | None
+    mre_floor: MeanSpread | None
+    wape: MeanSpread | None
+    mae: MeanSpread | None
+    bias: MeanSpread | None
     zero_truths: float
     suppressed: float
 
 
-Lines = dict[Case, Line]
+Lines = dict[PaperCase, ResultLine]
 
 
 def average(records: Iterable[Record]) -> Lines:
     """Return the errors of each case over its repeats."""
-    found: dict[Case, list[Record]] = {}
+    found: dict[PaperCase, list[Record]] = {}
     for record in records:
         for bound in _names(record):
             found.setdefault(_case(record, bound), []).append(record)
@@ -83,7 +83,7 @@ def by_mechanism(lines: Lines, measure: str = "mre", **wanted: object) -> dict[s
     """
     found: dict[str, float] = {}
     for case, line in select(lines, **wanted).items():
-        spread: Spread | None = getattr(line, measure)
+        spread: MeanSpread | None = getattr(line, measure)
         if spread is not None:
             found[f"{case.mechanism} {case.parameters}".strip()] = spread.mean
     return found
@@ -94,7 +94,7 @@ def write_lines(lines: Lines, path: Path) -> None:
     with path.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         spreads = [f"{measure}_sd" for measure in SPREADS]
-        writer.writerow([*Case._fields, "repeats", *MEASURES, *spreads, "zero_truths", "suppressed"])
+        writer.writerow([*PaperCase._fields, "repeats", *MEASURES, *spreads, "zero_truths", "suppressed"])
         for case, line in lines.items():
             means = [spread.mean if (spread := getattr(line, measure)) else "" for measure in MEASURES]
             sds = ["" if (sd := deviation(getattr(line, measure))) is None else sd for measure in SPREADS]
@@ -125,7 +125,7 @@ def averaged_rows(records: Iterable[Record], keys: Sequence[str]) -> list[Record
         for name in held[0]:
             numbers = [record[name] for record in held if isinstance(record[name], float)]
             if name not in (*keys, "repeat") and numbers:
-                row[name], sd = Spread.of(numbers)
+                row[name], sd = MeanSpread.of(numbers)
                 row[f"{name}_sd"] = sd if len(numbers) > 1 else ""
             elif name not in (*keys, "repeat"):
                 row[name] = row[f"{name}_sd"] = ""
@@ -138,7 +138,7 @@ def in_words(parameters: Iterable[tuple[str, Any]]) -> str:
     return " ".join(f"{name}={value}" for name, value in parameters)
 
 
-def deviation(spread: Spread | None) -> float | None:
+def deviation(spread: MeanSpread | None) -> float | None:
     """Return the standard deviation, if there is one."""
     return None if spread is None or math.isnan(spread.deviation) else spread.deviation
 
@@ -148,9 +148,9 @@ def rounded(value: object) -> object:
     return f"{value:.{DIGITS}g}" if isinstance(value, float) else value
 
 
-def _case(record: Record, bound: str) -> Case:
-    facts = {field: record[field] for field in Case._fields if field not in {"bound", "parameters"}}
-    return Case(**facts, bound=bound, parameters=in_words(record["parameters"].items()))
+def _case(record: Record, bound: str) -> PaperCase:
+    facts = {field: record[field] for field in PaperCase._fields if field not in {"bound", "parameters"}}
+    return PaperCase(**facts, bound=bound, parameters=in_words(record["parameters"].items()))
 
 
 def _names(record: Record) -> list[str]:
@@ -162,19 +162,19 @@ def _names(record: Record) -> list[str]:
     return ["common", "own"] if own == here else ["common"]
 
 
-def _line(held: list[Record]) -> Line:
+def _line(held: list[Record]) -> ResultLine:
     spreads: dict[str, Any] = {}
     for measure in MEASURES:
         values = [record[measure] for record in held if record[measure] is not None]
         spreads[measure] = _spread(values) if values else None
     means = {name: sum(record[name] for record in held) / len(held) for name in ("zero_truths", "suppressed")}
-    return Line(repeats=len(held), **spreads, **means)
+    return ResultLine(repeats=len(held), **spreads, **means)
 
 
-def _spread(values: list[float]) -> Spread:
+def _spread(values: list[float]) -> MeanSpread:
     """Return mean and standard deviation, which of one value is not a number: zero would be read as certainty."""
-    return Spread.of(values) if len(values) > 1 else Spread(values[0], math.nan)
+    return MeanSpread.of(values) if len(values) > 1 else MeanSpread(values[0], math.nan)
 
 
-def _texts(case: Case) -> list[str]:
+def _texts(case: PaperCase) -> list[str]:
     return [f"{value:g}" if isinstance(value, float) else str(value) for value in case]

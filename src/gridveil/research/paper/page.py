@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gridveil.research.compare.scoring import Record
-from gridveil.research.paper.experiments import Size
-from gridveil.research.paper.findings import AGREES, BESIDE, DISAGREES, FEW, IN_PART, MOST, Finding, verdicts
-from gridveil.research.paper.held import Held
+from gridveil.research.paper.experiments import ExperimentSize
+from gridveil.research.paper.findings import AGREES, BESIDE, DISAGREES, FEW, IN_PART, MOST, PaperFinding, verdicts
+from gridveil.research.paper.held import PaperResults
 from gridveil.research.paper.london import bound_in_words, has_own, sentences, told_bound
 from gridveil.research.paper.numbers import Lines, epsilons_of, select
 from gridveil.research.paper.rankings import rank_table
@@ -20,7 +20,12 @@ NOT_YET = "Not run yet."
 
 
 def page(
-    held: Held, found: dict[str, list[Finding]], drawn: list[str], written: list[str], size: Size, towns: PaperTowns
+    held: PaperResults,
+    found: dict[str, list[PaperFinding]],
+    drawn: list[str],
+    written: list[str],
+    size: ExperimentSize,
+    towns: PaperTowns,
 ) -> str:
     """Return the whole page as Markdown. `drawn` and `written` are the names of figures and of files with numbers."""
     parts = [
@@ -54,7 +59,7 @@ def page(
     return "\n\n".join(parts) + "\n"
 
 
-def _stamp(held: Held, size: Size) -> str:
+def _stamp(held: PaperResults, size: ExperimentSize) -> str:
     words = (
         "**NOT PRIVATE: everything here was computed from true values, with seeded noise (run times: with real "
         "noise).** Made by `gridveil bench paper`; every sentence with a number, every table and every figure comes "
@@ -74,7 +79,7 @@ def _stamp(held: Held, size: Size) -> str:
     return words
 
 
-def _summary(found: dict[str, list[Finding]]) -> str:
+def _summary(found: dict[str, list[PaperFinding]]) -> str:
     words = list(verdicts(finding for some in found.values() for finding in some).values())
     if not words:
         return "No sentence of the paper's section 5 could be tried yet."
@@ -88,7 +93,7 @@ def _summary(found: dict[str, list[Finding]]) -> str:
     )
 
 
-def _panels(held: Held, found: list[Finding], drawn: list[str]) -> Iterator[str]:
+def _panels(held: PaperResults, found: list[PaperFinding], drawn: list[str]) -> Iterator[str]:
     if not held.panels:
         yield NOT_YET
         return
@@ -145,7 +150,7 @@ def _rest_on(rows: list[Record]) -> str:
     return f"All rest on {counted(row['repeats'] for row in rows)}."
 
 
-def _leak(held: Held, found: list[Finding], drawn: list[str]) -> Iterator[str]:
+def _leak(held: PaperResults, found: list[PaperFinding], drawn: list[str]) -> Iterator[str]:
     yield (
         "The authors' code (github.com/ANRGUSC/pars) conditions on raw data: inference is teacher-forced on the raw "
         "hours before each published one, so the partition is not private; cells with a raw sum of 1 or less are "
@@ -164,7 +169,7 @@ def _leak(held: Held, found: list[Finding], drawn: list[str]) -> Iterator[str]:
     yield from told(found)
 
 
-def told(found: list[Finding]) -> Iterator[str]:
+def told(found: list[PaperFinding]) -> Iterator[str]:
     """Yield findings: each of the paper's sentences once, what we find on it, and why if that is something else.
 
     What does not count stands below what does.

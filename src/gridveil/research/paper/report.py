@@ -14,10 +14,10 @@ from PIL import Image
 
 from gridveil.research.paper import detail_figures, detail_findings
 from gridveil.research.paper.comparison import SETTING, comparison_findings
-from gridveil.research.paper.experiments import PAPER_EPSILON, PAPER_PLACEMENTS, Size
+from gridveil.research.paper.experiments import PAPER_EPSILON, PAPER_PLACEMENTS, ExperimentSize
 from gridveil.research.paper.figures import draw_curves, draw_panels
-from gridveil.research.paper.findings import Finding
-from gridveil.research.paper.held import Held
+from gridveil.research.paper.findings import PaperFinding
+from gridveil.research.paper.held import PaperResults
 from gridveil.research.paper.leak import leak_findings
 from gridveil.research.paper.london import bound_in_words, told_bound
 from gridveil.research.paper.numbers import Lines, average, averaged_rows, epsilons_of, select, write_lines, write_rows
@@ -30,7 +30,7 @@ COLOURS = 128
 PAPERS = "paper's clip as bound, clipped truth"
 
 
-def write_report(results: Results, size: Size, towns: PaperTowns, out: Path) -> None:
+def write_report(results: Results, size: ExperimentSize, towns: PaperTowns, out: Path) -> None:
     """Write `reproduction.md`, and beside it the folder `reproduction` with figures (PNG, SVG) and numbers."""
     folder = out / "reproduction"
     folder.mkdir(parents=True, exist_ok=True)
@@ -43,7 +43,7 @@ def write_report(results: Results, size: Size, towns: PaperTowns, out: Path) -> 
     (out / "reproduction.md").write_text(page(held, found, drawn, written, size, towns), "utf-8")
 
 
-def _tables(held: Held, folder: Path) -> list[str]:
+def _tables(held: PaperResults, folder: Path) -> list[str]:
     """Write numbers as CSV and return the names of the files; none is there of what was not run."""
     times = averaged_rows(held.runtime, ["mechanism", "epsilon"])
     lines = {name: getattr(held, name) for name in ("london", "panels", "buckets", "leak")}
@@ -59,14 +59,14 @@ def _tables(held: Held, folder: Path) -> list[str]:
     return [f"{name}.csv" for name, some in (lines | rows).items() if some]
 
 
-def hold(results: Results, size: Size) -> Held:
+def hold(results: Results, size: ExperimentSize) -> PaperResults:
     """Average all records. Where few methods happen to have the common bound as their own, "own" would mislead."""
     records = results.records
     lines = {name: average(records.get(name, [])) for name in ("london", "panels", "buckets", "leak")}
     if not size.own_bounds:
         lines = {name: select(held, bound="common") for name, held in lines.items()}
     keys = ["dataset", "placement", "mechanism", "depth", "per_point"]
-    return Held(
+    return PaperResults(
         done=results.done,
         total=results.total,
         **lines,
@@ -75,7 +75,7 @@ def hold(results: Results, size: Size) -> Held:
     )
 
 
-def findings(held: Held) -> dict[str, list[Finding]]:
+def findings(held: PaperResults) -> dict[str, list[PaperFinding]]:
     """Return the paper's sentences and ours, by section."""
     return {
         "comparison": list(comparison_findings(held.panels)),
@@ -90,7 +90,7 @@ def findings(held: Held) -> dict[str, list[Finding]]:
     }
 
 
-def figures(held: Held) -> Iterator[tuple[str, Figure | None]]:
+def figures(held: PaperResults) -> Iterator[tuple[str, Figure | None]]:
     """Yield all figures by name; none where there is nothing to draw yet."""
     panels = select(held.panels, **SETTING)
     papers = select(panels, epsilon=PAPER_EPSILON)

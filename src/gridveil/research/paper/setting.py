@@ -8,7 +8,7 @@ from gridveil.mechanisms.registry import COMPARISON_ONLY
 from gridveil.research.compare.question import EPSILONS
 from gridveil.research.compare.trial import promise
 from gridveil.research.paper.experiments import PAPER_EPSILON
-from gridveil.research.paper.held import Held
+from gridveil.research.paper.held import PaperResults
 from gridveil.research.paper.london import has_own
 from gridveil.research.paper.numbers import Lines, epsilons_of
 from gridveil.research.paper.tables import markdown
@@ -26,7 +26,7 @@ from gridveil.research.paper.towns import (
 from gridveil.trusted.budget import attacker_rate
 
 
-def setting(held: Held, towns: PaperTowns) -> Iterator[str]:
+def setting(held: PaperResults, towns: PaperTowns) -> Iterator[str]:
     """Yield paragraphs on data, places, bounds, truths, and on methods that are not ranked."""
     london = towns.dataset(LONDON)
     clips = ", ".join(f"{name} {clip_of(name) / 1000:g}" for name in STANDINS)
@@ -76,7 +76,7 @@ def _epsilons(lines: Lines) -> str:
     return f"at epsilon {found}" if found else "not yet"
 
 
-def epsilon_means(held: Held) -> str:
+def epsilon_means(held: PaperResults) -> str:
     """Return what the paper's epsilon is worth, by the best attack that there can be."""
     rows = [["epsilon", "true-positive rate, at most"]]
     rows += [[f"{epsilon:g}", f"{100 * attacker_rate(epsilon):.4f} %"] for epsilon in EPSILONS]

@@ -10,7 +10,7 @@ from typing import Any
 from gridveil.research.compare.scoring import Record
 from gridveil.research.compare.trial import RunTrial
 from gridveil.research.paper import experiments
-from gridveil.research.paper.experiments import PAPER_EPSILON, PAPER_PLACEMENTS, SLOW, Size
+from gridveil.research.paper.experiments import PAPER_EPSILON, PAPER_PLACEMENTS, SLOW, ExperimentSize
 from gridveil.research.paper.pattern import PatternTrial, RunPattern
 from gridveil.research.paper.runtime import RunRuntime
 from gridveil.research.paper.towns import PaperTowns
@@ -42,7 +42,7 @@ class Stage:
         return cost / (self.workers or os.cpu_count() or 1)
 
 
-def stages(size: Size, towns: PaperTowns) -> list[Stage]:
+def stages(size: ExperimentSize, towns: PaperTowns) -> list[Stage]:
     """Return all stages in the order in which they are run."""
     ours, all_of_them = RunTrial(towns), RunTrial(towns, expand_workloads(["authors"]))
     placements = (*PAPER_PLACEMENTS, *(["density"] if towns.points else []))

@@ -21,7 +21,7 @@ MANY_DECADES = 60
 WORKLOADS = {"random": "random queries", "small": "1x1x1 queries", "large": "10x10x10 queries"}
 
 
-class Look(NamedTuple):
+class MethodStyle(NamedTuple):
     """Colour, line and width of a method."""
 
     colour: str
@@ -31,22 +31,22 @@ class Look(NamedTuple):
 
 
 PAPER = {
-    "stpt": Look("#0072b2", width=2.6),
-    "stpt-paper": Look("#56a8dd", width=2.2),
-    "stpt-leaky": Look("#c1121f", ":", 2.0),
-    "identity": Look("#1a1a1a"),
-    "fourier": Look("#d55e00"),
-    "fourier-20": Look("#d55e00", "--"),
-    "wavelet": Look("#00875f"),
-    "wavelet-20": Look("#00875f", "--"),
-    "fast": Look("#a3529a"),
+    "stpt": MethodStyle("#0072b2", width=2.6),
+    "stpt-paper": MethodStyle("#56a8dd", width=2.2),
+    "stpt-leaky": MethodStyle("#c1121f", ":", 2.0),
+    "identity": MethodStyle("#1a1a1a"),
+    "fourier": MethodStyle("#d55e00"),
+    "fourier-20": MethodStyle("#d55e00", "--"),
+    "wavelet": MethodStyle("#00875f"),
+    "wavelet-20": MethodStyle("#00875f", "--"),
+    "fast": MethodStyle("#a3529a"),
 }
 """The paper's method in three versions, and its benchmarks. Told apart by the colour-blind, or by their lines."""
 
 
-def look(method: str) -> Look:
+def look(method: str) -> MethodStyle:
     """Return how a method is drawn."""
-    return PAPER.get(method, Look(GREY, ":" if method in COMPARISON_ONLY else "-", 1.0))
+    return PAPER.get(method, MethodStyle(GREY, ":" if method in COMPARISON_ONLY else "-", 1.0))
 
 
 def ink(method: str) -> str:

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from gridveil.mechanisms.registry import COMPARISON_ONLY
 from gridveil.research.compare.question import all_methods
 from gridveil.research.compare.scoring import TRUTHS
-from gridveil.research.compare.summary import Spread
-from gridveil.research.paper.numbers import Case, Line, Lines, deviation
+from gridveil.research.compare.summary import MeanSpread
+from gridveil.research.paper.numbers import Lines, PaperCase, ResultLine, deviation
 from gridveil.research.paper.repeats import counted
 from gridveil.simulate.workloads import WORKLOADS
 
@@ -40,7 +40,7 @@ def london_tables(lines: Lines, placement: str, epsilon: float) -> Iterator[tupl
                 (name, workload): line
                 for name in all_methods()
                 for workload in WORKLOADS
-                if (line := lines.get(Case("lcl", placement, epsilon, bound, workload, truth, name)))
+                if (line := lines.get(PaperCase("lcl", placement, epsilon, bound, workload, truth, name)))
             }
             names = [name for name in all_methods() if (name, "random") in cells]
             if not set(names) - set(COMPARISON_ONLY):
@@ -62,11 +62,11 @@ def london_tables(lines: Lines, placement: str, epsilon: float) -> Iterator[tupl
             yield what, markdown([head, *rows])
 
 
-def _mean(line: Line) -> float:
+def _mean(line: ResultLine) -> float:
     return line.mre.mean if line.mre else float("inf")
 
 
-def _text(spread: Spread | None) -> str:
+def _text(spread: MeanSpread | None) -> str:
     if spread is None:
         return NOT_RUN
     digits = 0 if abs(spread.mean) >= 100 else 1 if abs(spread.mean) >= 10 else 2  # noqa: PLR2004  # three digits

@@ -21,11 +21,11 @@ from gridveil.trusted.budget import PureDP
 from gridveil.trusted.kernel.account import MOST_TERMS, ROUNDING, Account, Marks
 from gridveil.trusted.kernel.bound import Bound
 from gridveil.trusted.kernel.checks import check_scales, checked_epsilon
-from gridveil.trusted.kernel.measure import Answers, Deviations, Measure, Measurement, NoiseKind
+from gridveil.trusted.kernel.measure import Deviations, Measure, Measurement, NoiseKind, NoisyAnswers
 from gridveil.trusted.kernel.noise import ExactNoise, Noise
 from gridveil.trusted.kernel.permit import Permit
 from gridveil.trusted.kernel.questions.deviations import ask_deviations
-from gridveil.trusted.kernel.questions.question import Kind, Question, Scope, unit_scale
+from gridveil.trusted.kernel.questions.question import KernelQuestion, Kind, Scope, unit_scale
 from gridveil.trusted.kernel.questions.strategies import ask_matrix, ask_transform
 from gridveil.trusted.kernel.questions.strategy import Factors
 from gridveil.trusted.kernel.questions.sums import ask_staircase_sums, ask_sums
@@ -158,10 +158,10 @@ class Kernel:
             t: ArrayLike | None,
             epsilon: float,
             **options: Any,  # noqa: ANN401  # as in Matrix
-        ) -> Answers:
+        ) -> NoisyAnswers:
             return self.matrix(x, y, t, epsilon, **under(options))
 
-        def transform(transform: Fourier | Haar, epsilon: float, **options: Any) -> Answers:  # noqa: ANN401  # as in Transform
+        def transform(transform: Fourier | Haar, epsilon: float, **options: Any) -> NoisyAnswers:  # noqa: ANN401  # as in Transform
             return self.transform(transform, epsilon, **under(options))
 
         def deviations(labels: ArrayLike, epsilon: float, **options: Any) -> Deviations:  # noqa: ANN401  # as in DeviationsOf
@@ -226,7 +226,7 @@ class Kernel:
         *,
         window: Window | None = None,
         bound: Bound | None = None,
-    ) -> Answers:
+    ) -> NoisyAnswers:
         """Measure the strategy `x (x) y (x) t` of the cube, with equal noise on all answers that costs `epsilon`.
 
         x, y, t: a matrix for each axis (row, place), or `None` for an identity. Their entries are rounded to multiples
@@ -246,7 +246,7 @@ class Kernel:
         y: ArrayLike | None = None,
         window: Window | None = None,
         bound: Bound | None = None,
-    ) -> Answers:
+    ) -> NoisyAnswers:
         """Measure a transform of every pillar's time series, with noise that costs `epsilon`.
 
         x, y: matrices across space, as in `matrix`.
@@ -290,7 +290,7 @@ class Kernel:
             self._progress(SUMMING, 1.0)
             return Measurement(self._noise.add(true, scales), scales)
 
-    def _answer(self, question: Question) -> Ints:
+    def _answer(self, question: KernelQuestion) -> Ints:
         """Charge for a question, then answer it."""
         check_scales(question.scales)
         scope = question.scope
@@ -312,12 +312,12 @@ class Kernel:
                     self._progress("draw the noise", some.stop / len(exact))
             return exact
 
-    def _answer_strategy(self, question: Question, factors: Factors) -> Answers:
+    def _answer_strategy(self, question: KernelQuestion, factors: Factors) -> NoisyAnswers:
         """Answer a strategy, and return from its integers to Wh."""
         unit = 2.0 ** -sum(factor.bits for factor in factors if factor)
         values = self._answer(question).astype(np.float64)
         x, y, t = (factor.matrix if factor else None for factor in factors)
-        return Answers(values * unit, question.scales * unit, x, y, t)
+        return NoisyAnswers(values * unit, question.scales * unit, x, y, t)
 
     def _scope(self, window: Window | None, bound: Bound | None) -> Scope:
         of = self._window if window is None else window

@@ -33,7 +33,7 @@ class Measurement:
 
 
 @dataclass(frozen=True)
-class Answers:
+class NoisyAnswers:
     """Noisy answers of a strategy: `values = (x (x) y (x) t) cube + Laplace(scales)`, Wh, axes (x, y, t).
 
     The factors are the ones applied, rounded to multiples of a power of two; `None` is an identity.
@@ -83,7 +83,7 @@ class Matrix(Protocol):
         *,
         window: Window | None = None,
         bound: Bound | None = None,
-    ) -> Answers:
+    ) -> NoisyAnswers:
         """Noisy answers of a strategy."""
 
 
@@ -99,7 +99,7 @@ class Transform(Protocol):
         y: ArrayLike | None = None,
         window: Window | None = None,
         bound: Bound | None = None,
-    ) -> Answers:
+    ) -> NoisyAnswers:
         """Noisy coefficients of every pillar."""
 
 

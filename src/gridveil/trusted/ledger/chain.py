@@ -26,7 +26,7 @@ NO_MARK = (
 
 
 @dataclass(frozen=True)
-class Line:
+class ChainLine:
     """One entry as a store keeps it, not yet believed."""
 
     number: int
@@ -39,7 +39,7 @@ class Chain:
     """What a store keeps of one population, at one moment."""
 
     population: str
-    lines: Sequence[Line]
+    lines: Sequence[ChainLine]
     head: Head | None
     """The last entry, kept apart: a chain that was cut at its end does not fit it."""
     mark: Head | None = None

@@ -87,7 +87,7 @@ def _ingest(
         run = run_key(engine, where.numbers, (readings_table, households_table), grid, window) if outlasts else "run"
         keys = [f"{run}-{digest(key)}" if key and not small else None for key in opened.keys]
         there = [key is not None and engine.has(key) for key in keys]
-        tell = _Rate(progress, there)
+        tell = _ReadingRate(progress, there)
         sums = contributions(judged(readings.rows(), where.numbers, window), window)
         if not is_held(grid.cells * window.steps):  # so that a slab's households are in few places
             sums = sums.order_by("number")
@@ -116,7 +116,7 @@ def _ingest(
     return source, Report(count["households"], total, counted, (*faults, *of_readings), warnings_of(parts, window))
 
 
-class _Rate:
+class _ReadingRate:
     """Tells the operator how far and how fast parts are read: rounded, as counts of readings are private.
 
     What an interrupted run had read is told once, and is no part of this run's work: it would pass for speed.

@@ -11,7 +11,7 @@ import re
 from typing import TYPE_CHECKING
 
 from gridveil.model.errors import InputError, UsageError
-from gridveil.trusted.engines.duckdb.lines import Lines, first_line
+from gridveil.trusted.engines.duckdb.lines import LineStream, first_line
 
 if TYPE_CHECKING:
     from ibis.backends.duckdb import Backend
@@ -36,7 +36,7 @@ def columns_of(files: list[str], delimiter: str) -> list[str]:
 
 def bind_csv(con: Backend, name: str, files: list[str], columns: list[str], delimiter: str) -> None:
     """Name the fields of every line that is not blank; all are null where a line is unreadable."""
-    con.con.register(f"{name}_lines", Lines(tuple(files)))
+    con.con.register(f"{name}_lines", LineStream(tuple(files)))
     con.raw_sql(f"CREATE OR REPLACE VIEW {name} AS {_fields(f'{name}_lines', columns, delimiter)}").fetchall()
 
 

@@ -19,7 +19,7 @@ SCHEMA = pa.schema([("line", pa.string())])
 
 
 @dataclass(frozen=True)
-class Lines:
+class LineStream:
     """The lines of files after their headers, one row each; null where a line is too long or not UTF-8.
 
     The engine asks for a new stream with every query, so that files are never held in memory. Lines end with a line

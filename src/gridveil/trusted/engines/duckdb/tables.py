@@ -27,7 +27,7 @@ PART_BYTES = 4 * 2**20
 
 
 @dataclass(frozen=True)
-class Part:
+class FilePart:
     """Some files, or a slice of their households: `where` is the condition of its rows."""
 
     files: list[str]
@@ -38,7 +38,7 @@ class Part:
 class Files:
     """The parts of a table; `bind` gives files, or a slice of them, the name that queries have for the table."""
 
-    parts: list[Part]
+    parts: list[FilePart]
     bind: Callable[[list[str], str | None], None]
 
     def show(self, parts: list[int]) -> None:
@@ -57,27 +57,27 @@ def open_table(
     with reading(at.path, lambda: files):
         kinds = {kind_of(file) for file in files}
         if kinds == {"duckdb"}:
-            return Opened(_open_database(con, role, files, at.table)), Files([Part(files)], lambda *_: None)
+            return Opened(_open_database(con, role, files, at.table)), Files([FilePart(files)], lambda *_: None)
         if kinds == {"parquet"}:
             types = types_of(files)
             bind_parquet(con, role, files, types)
             table = _known_types(table_of(con, role, types))
             parts = [
-                [Part(group)] if has_milliseconds(types) else _sliced(con, group, at, table)
+                [FilePart(group)] if has_milliseconds(types) else _sliced(con, group, at, table)
                 for group in _grouped(files)
             ]
             return _opened(table, parts, lambda some, where: bind_parquet(con, role, some, types, where))
         if kinds == {"csv"}:
             columns = columns_of(files, at.delimiter)
             bind_csv(con, role, files, columns, at.delimiter)
-            parts = [[Part(group)] for group in _grouped(files)]
+            parts = [[FilePart(group)] for group in _grouped(files)]
             return _opened(con.table(role), parts, lambda some, _: bind_csv(con, role, some, columns, at.delimiter))
     msg = f"{at.path}: not of a kind that gridveil reads; give .parquet, .csv, .csv.gz or .duckdb, all of one kind"
     raise InputError(msg)
 
 
 def _opened(
-    table: ibis.Table, parts: list[list[Part]], bind: Callable[[list[str], str | None], None]
+    table: ibis.Table, parts: list[list[FilePart]], bind: Callable[[list[str], str | None], None]
 ) -> tuple[Opened, Files]:
     """Return a table of files that are read group by group, each as a whole or in slices."""
     flat = [(group, part) for group, slices in enumerate(parts) for part in slices]
@@ -86,14 +86,14 @@ def _opened(
     return Opened(table, keys, tuple(group for group, _ in flat), rows), Files([part for _, part in flat], bind)
 
 
-def _sliced(con: Backend, files: list[str], at: ReadingsTable | HouseholdsTable, table: ibis.Table) -> list[Part]:
+def _sliced(con: Backend, files: list[str], at: ReadingsTable | HouseholdsTable, table: ibis.Table) -> list[FilePart]:
     """Return files in slices, if they are large enough."""
     kind = table.schema().get(at.household)
     if isinstance(at, HouseholdsTable) or kind is None or not (kind.is_string() or kind.is_signed_integer()):
-        return [Part(files)]
+        return [FilePart(files)]
     [[threads]] = con.raw_sql("SELECT current_setting('threads')").fetchall()
     slices = slices_of(files, at.household, str if kind.is_string() else int, SLICE_ROWS * threads)
-    return [Part(files, where) for where in slices]
+    return [FilePart(files, where) for where in slices]
 
 
 def _grouped(files: list[str]) -> list[list[str]]:

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 from gridveil.model.errors import GridveilError, InputError
 from gridveil.trusted.engines.base.partitions import SCRATCH
 from gridveil.trusted.engines.base.schema import kind_of
-from gridveil.trusted.engines.duckdb.lines import Lines, first_line
+from gridveil.trusted.engines.duckdb.lines import LineStream, first_line
 
 TELL_NO_ROWS = (duckdb.IOException, duckdb.CatalogException, duckdb.BinderException, duckdb.PermissionException)
 """Complaints about files and names. Others may quote a row, and an error is seen by more than the operator."""
@@ -82,5 +82,5 @@ def _read(file: str) -> None:
             for _ in opened.iter_batches():
                 pass
     elif kind == "csv":
-        for _ in pa.RecordBatchReader.from_stream(Lines((file,))):
+        for _ in pa.RecordBatchReader.from_stream(LineStream((file,))):
             pass

@@ -16,7 +16,7 @@ LARGEST, SMALLEST = 1e300, 1e-300
 """Where PostgreSQL would fail, beyond, no rule tells numbers apart: far above 1 GWh, and far below 1 Wh or a cell."""
 
 
-class Compiler(PostgresCompiler):  # type: ignore[misc]  # ibis has no types
+class ExactPostgresCompiler(PostgresCompiler):  # type: ignore[misc]  # ibis has no types
     """Writes expressions so that they mean what ibis says, and fail on no row."""
 
     __slots__ = ()
@@ -77,7 +77,7 @@ class Compiler(PostgresCompiler):  # type: ignore[misc]  # ibis has no types
 class Writer(Backend):  # type: ignore[misc]  # ibis has no types
     """Ibis without a connection: it writes queries, and asks none."""
 
-    compiler = Compiler()
+    compiler = ExactPostgresCompiler()
 
     def written(self, expression: ibis.Table) -> str:
         """Return the query of an expression."""

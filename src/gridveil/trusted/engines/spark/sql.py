@@ -12,7 +12,7 @@ import sqlglot.expressions as sge
 from ibis.backends.sql.compilers.pyspark import PySparkCompiler
 
 
-class Compiler(PySparkCompiler):  # type: ignore[misc]  # ibis has no types
+class ExactSparkCompiler(PySparkCompiler):  # type: ignore[misc]  # ibis has no types
     """Writes expressions so that they mean what ibis says."""
 
     __slots__ = ()
@@ -44,7 +44,7 @@ class Compiler(PySparkCompiler):  # type: ignore[misc]  # ibis has no types
 
 def written(expression: ibis.Table) -> str:
     """Return the query of an expression."""
-    compiler = Compiler()
+    compiler = ExactSparkCompiler()
     return str(compiler.to_sqlglot(expression).sql(dialect=compiler.dialect))
 
 

@@ -11,12 +11,12 @@ from gridveil.trusted.kernel.account import Account, Marks
 from gridveil.trusted.kernel.bound import Bound
 from gridveil.trusted.kernel.checks import relative_scales
 from gridveil.trusted.kernel.labels import as_labels, sum_by_label
-from gridveil.trusted.kernel.questions.question import Question, Scope, at_once, unit_scale
+from gridveil.trusted.kernel.questions.question import KernelQuestion, Scope, at_once, unit_scale
 from gridveil.trusted.kernel.questions.saturation import saturated
 from gridveil.trusted.kernel.slabs import check_held
 
 
-def ask_deviations(scope: Scope, labels: ArrayLike, epsilon: float) -> tuple[Question, Ints]:
+def ask_deviations(scope: Scope, labels: ArrayLike, epsilon: float) -> tuple[KernelQuestion, Ints]:
     """Return the question for the deviations of each label, and the labels' sizes; see `Kernel.deviations`.
 
     Guarantee: a Wh in a label moves its deviations by at most its slope (`slopes_of`): a weight in the account. By its
@@ -34,7 +34,7 @@ def ask_deviations(scope: Scope, labels: ArrayLike, epsilon: float) -> tuple[Que
         msg = "every label has one cell and step, and none can deviate from itself: there is nothing to measure"
         raise UsageError(msg)
     scale = unit_scale(min(by_window, by_step), epsilon)
-    question = Question(
+    question = KernelQuestion(
         "deviations",
         scope,
         epsilon,

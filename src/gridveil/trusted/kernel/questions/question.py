@@ -28,7 +28,7 @@ class Scope:
 
 
 @dataclass(frozen=True)
-class Question:
+class KernelQuestion:
     """Exact integer answers as a function of the cube, and the scale of the noise on each, in the same integers.
 
     exact: from slabs that together are the cube, in a fresh array, which noise is added to in place.

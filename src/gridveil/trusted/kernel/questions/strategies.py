@@ -10,7 +10,15 @@ from numpy.typing import ArrayLike
 from gridveil.model.errors import UsageError
 from gridveil.model.units import Floats
 from gridveil.trusted.kernel.account import Marks
-from gridveil.trusted.kernel.questions.question import Kind, Question, Scope, as_weights, at_once, knapsack, unit_scale
+from gridveil.trusted.kernel.questions.question import (
+    KernelQuestion,
+    Kind,
+    Scope,
+    as_weights,
+    at_once,
+    knapsack,
+    unit_scale,
+)
 from gridveil.trusted.kernel.questions.strategy import Factors, apply_exactly, column_sums, factors_of, round_all, whole
 from gridveil.trusted.kernel.slabs import check_held
 from gridveil.trusted.kernel.transforms import Fourier, Haar
@@ -18,7 +26,7 @@ from gridveil.trusted.kernel.transforms import Fourier, Haar
 
 def ask_matrix(
     scope: Scope, x: ArrayLike | None, y: ArrayLike | None, t: ArrayLike | None, epsilon: float
-) -> tuple[Question, Factors]:
+) -> tuple[KernelQuestion, Factors]:
     """Return the question for the strategy `x (x) y (x) t`, and its factors as rounded; see `Kernel.matrix`.
 
     Guarantee: before noise, the answers are whole numbers. A Wh in cell and step (x, y, t) moves all of them together
@@ -35,7 +43,7 @@ def ask_matrix(
 
 def ask_transform(
     scope: Scope, transform: Fourier | Haar, x: ArrayLike | None, y: ArrayLike | None, epsilon: float
-) -> tuple[Question, Factors]:
+) -> tuple[KernelQuestion, Factors]:
     """Return the question for a transform of every pillar, and its factors as rounded; see `Kernel.transform`.
 
     Guarantee: a household is in one pillar, so it moves the answers by the transform of its contribution times
@@ -78,8 +86,8 @@ def _question(
     factors: Factors,
     scales: Floats,
     weights: tuple[Marks, Floats] | None,
-) -> Question:
+) -> KernelQuestion:
     lengths = zip(factors, scope.shape, strict=True)
     shape = tuple(length if factor is None else len(factor.rows) for factor, length in lengths)
     exact = at_once(lambda cube: apply_exactly(cube, factors))
-    return Question(kind, scope, epsilon, exact, np.broadcast_to(scales, shape), weights)
+    return KernelQuestion(kind, scope, epsilon, exact, np.broadcast_to(scales, shape), weights)

@@ -14,14 +14,14 @@ from gridveil.trusted.kernel.account import Account
 from gridveil.trusted.kernel.checks import relative_scales
 from gridveil.trusted.kernel.labels import as_labels, crowding, most_steps, sum_slabs
 from gridveil.trusted.kernel.noise import SMALLEST_SCALE
-from gridveil.trusted.kernel.questions.question import Question, Scope, unit_scale
+from gridveil.trusted.kernel.questions.question import KernelQuestion, Scope, unit_scale
 from gridveil.trusted.kernel.slabs import Slab
 from gridveil.trusted.kernel.staircase import best_staircase
 
 
 def ask_sums(
     scope: Scope, labels: ArrayLike | None, epsilon: float, *, relative: ArrayLike | None, sequential: bool
-) -> Question:
+) -> KernelQuestion:
     """Return the question for the sum of the cube over each label; see `Kernel.sums`.
 
     Guarantee: the scales are `s * relative` with `s` such that this measurement by itself costs `epsilon` in the
@@ -41,10 +41,10 @@ def ask_sums(
         own = float(Account(scope.window, scope.bound).loss_with(marks, 1 / ratios).max())
     scales = ratios * unit_scale(own, epsilon)
     weights = None if sequential else (marks, 1 / scales)
-    return Question("sums", scope, epsilon, lambda slabs: sum_slabs(slabs, marks, len(scales)), scales, weights)
+    return KernelQuestion("sums", scope, epsilon, lambda slabs: sum_slabs(slabs, marks, len(scales)), scales, weights)
 
 
-def _ask_every_value(scope: Scope, epsilon: float, *, relative: ArrayLike | None, sequential: bool) -> Question:
+def _ask_every_value(scope: Scope, epsilon: float, *, relative: ArrayLike | None, sequential: bool) -> KernelQuestion:
     """Return the question for every cell and step by itself, in the order x, y, t, without labels for them.
 
     Guarantee: that of `ask_sums` for labels 0, 1, 2, ... and equal scales `b`. Each cell and step is in one label,
@@ -65,12 +65,12 @@ def _ask_every_value(scope: Scope, epsilon: float, *, relative: ArrayLike | None
         return values.reshape(-1)
 
     scales = np.broadcast_to(scale, math.prod(scope.shape))
-    return Question("sums", scope, epsilon, exact, scales, (everything, 1 / scale))
+    return KernelQuestion("sums", scope, epsilon, exact, scales, (everything, 1 / scale))
 
 
 def ask_staircase_sums(
     scope: Scope, labels: ArrayLike | None, epsilon: float, *, relative: ArrayLike | None, sequential: bool
-) -> Question:
+) -> KernelQuestion:
     """Return the same question, answered with staircase noise; see `Kernel.sums`.
 
     Guarantee: a fixed charge of `epsilon`. In pillar `p` a household moves the sum of label `i` by at most
@@ -91,4 +91,4 @@ def ask_staircase_sums(
     staircase = best_staircase(delta, 1 / unit_scale(most_labels, epsilon))
     # Noise that is zero in practice keeps a scale that one can divide by.
     scales = np.full(count, max(math.sqrt(staircase.variance / 2), SMALLEST_SCALE))
-    return Question("sums", scope, epsilon, lambda slabs: sum_slabs(slabs, marks, count), scales, None, staircase)
+    return KernelQuestion("sums", scope, epsilon, lambda slabs: sum_slabs(slabs, marks, count), scales, None, staircase)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from gridveil.model.address import Address
 from gridveil.model.errors import GridveilError, InputError
-from gridveil.trusted.ledger.chain import Chain, Line
+from gridveil.trusted.ledger.chain import Chain, ChainLine
 from gridveil.trusted.ledger.entry import Entry
 from gridveil.trusted.ledger.stores.store import unknown_end
 
@@ -224,4 +224,4 @@ def _chain(connection: psycopg.Connection, population: str) -> Chain:
     head = connection.execute(
         "SELECT number, hash FROM gridveil_ledger.heads WHERE population = %s", (population,)
     ).fetchone()
-    return Chain(population, [Line(*line) for line in lines], head)
+    return Chain(population, [ChainLine(*line) for line in lines], head)

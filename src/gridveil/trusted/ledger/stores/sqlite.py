@@ -11,7 +11,7 @@ from pathlib import Path
 
 from gridveil.model.errors import GridveilError, InputError, UsageError
 from gridveil.model.folder import new_file
-from gridveil.trusted.ledger.chain import LOST, NO_MARK, Chain, Head, Line
+from gridveil.trusted.ledger.chain import LOST, NO_MARK, Chain, ChainLine, Head
 from gridveil.trusted.ledger.entry import Entry
 from gridveil.trusted.ledger.stores.mark import SUFFIX, Mark
 from gridveil.trusted.ledger.stores.store import unknown_end
@@ -316,4 +316,6 @@ def _chain(connection: sqlite3.Connection, population: str, mark: Head | None) -
     )
     head = connection.execute("SELECT number, hash FROM heads WHERE population = ?", (population,)).fetchone()
     # Damaged rows may hold anything.
-    return Chain(str(population), [Line(number, str(digest), str(text)) for number, digest, text in lines], head, mark)
+    return Chain(
+        str(population), [ChainLine(number, str(digest), str(text)) for number, digest, text in lines], head, mark
+    )

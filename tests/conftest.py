@@ -26,7 +26,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         for name, told in report.user_properties:
             if name == "told":
                 terminalreporter.write_line(str(told))
-    skipped = [report for report in terminalreporter.stats.get("skipped", []) if "serve/browser/" in report.nodeid]
+    skipped = [report for report in terminalreporter.stats.get("skipped", []) if "tests/browser/" in report.nodeid]
     if skipped:
         reason = str(skipped[0].longrepr[2]).removeprefix("Skipped: ")
         terminalreporter.write_line(f"BROWSER TESTS DID NOT RUN ({len(skipped)}): {reason}", red=True, bold=True)

@@ -45,11 +45,6 @@ MAY_IMPORT = {
 }
 """What each folder may import of gridveil, beside itself. Nothing imports research."""
 
-EXCEPTIONS = {
-    # The label says from how many answers on which sampler drew.
-    ("release.format.wording", "trusted.kernel.discrete_laplace.VECTORISED_FROM"),
-}
-
 
 def module(path: Path) -> str:
     return ".".join(path.relative_to(SRC).with_suffix("").parts).removesuffix(".__init__")
@@ -81,11 +76,7 @@ def violations(name: str, tree: ast.AST) -> list[str]:
     if here is None:  # the package itself, which hands out the public API
         return sorted(one for one in ours if is_in(one, "research"))
     allowed = {here, *MAY_IMPORT[here]}
-    return sorted(
-        one
-        for one in ours
-        if one != "__version__" and not any(is_in(one, place) for place in allowed) and (name, one) not in EXCEPTIONS
-    )
+    return sorted(one for one in ours if one != "__version__" and not any(is_in(one, place) for place in allowed))
 
 
 @pytest.mark.parametrize("path", FILES, ids=module)

@@ -269,7 +269,7 @@ def test_the_label_says_what_is_promised_and_what_is_not(page: Page, town: Relea
     expect(label).to_contain_text("at most e^3 (20.1) times as likely")
     for worlds, rate in (("In the data, or not", "20.1 %"), ("One of two places", "99.8 %")):
         expect(label.get_by_role("row", name=worlds)).to_contain_text(rate)
-    for line in town.label.not_covered:
+    for line in town.label.not_covered_in_words():
         expect(label).to_contain_text(line)
     page.get_by_role("button", name="Close", exact=True).click()
     expect(label).to_be_hidden()

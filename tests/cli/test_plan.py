@@ -17,9 +17,9 @@ def plan(folder: Path, line: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_of_a_series_it_states_what_a_year_loses() -> None:
-    of_one = [("1.11", "0.1"), ("1.22", "0.2"), ("1.22", "0.2")]
+    of_one = [("1.11", "0.1"), ("1.23", "0.2"), ("1.23", "0.2")]
     assert stated_rates(" ".join(privacy(0.1))) == of_one
-    assert stated_rates(" ".join(privacy(0.1, "month"))) == [*of_one, ("3.32", "1.2"), ("11", "2.4"), ("11", "2.4")]
+    assert stated_rates(" ".join(privacy(0.1, "month"))) == [*of_one, ("3.33", "1.2"), ("11.1", "2.4"), ("11.1", "2.4")]
 
 
 def test_it_needs_no_data_and_leaves_nothing(tmp_path: Path) -> None:

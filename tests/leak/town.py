@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from itertools import product
@@ -105,21 +104,23 @@ def write(folder: Path, homes: Rows, rows: Rows) -> None:
 
 
 class Seen(NamedTuple):
-    """What a recipient sees of a file or folder."""
+    """What a copy of a file or folder tells."""
 
     content: bytes
     mode: int
     mtime_ns: int
-    atime_ns: int
 
 
 def content(folder: Path) -> dict[str, Seen]:
     """Everything that a copy of a folder tells: names, bytes, modes and times, of folders too."""
-    before = {path: path.stat() for path in (folder, *sorted(folder.rglob("*")))}  # looking changes times of access
-    return {str(path.relative_to(folder)): _seen(path, status) for path, status in before.items()}
+    return {str(path.relative_to(folder)): _seen(path) for path in (folder, *sorted(folder.rglob("*")))}
 
 
-def _seen(path: Path, status: os.stat_result) -> Seen:
-    if path.is_dir():  # listing it has changed its time of access already
-        return Seen(b"", status.st_mode, status.st_mtime_ns, 0)
-    return Seen(path.read_bytes(), status.st_mode, status.st_mtime_ns, status.st_atime_ns)
+def accessed(folder: Path) -> dict[str, int]:
+    """When the files of a folder were last read: to be asked before anybody reads them."""
+    return {path.name: path.stat().st_atime_ns for path in folder.iterdir()}
+
+
+def _seen(path: Path) -> Seen:
+    status = path.stat()
+    return Seen(path.read_bytes() if path.is_file() else b"", status.st_mode, status.st_mtime_ns)

@@ -90,8 +90,9 @@ def test_staircase_noise_is_told_wherever_a_release_is_described() -> None:
     label = run(spec).label
     told, text = words(label), Path("release/README.md").read_text()
     assert label.private
-    assert label.noise.startswith("exact discrete Laplace and staircase on integers, OpenDP ")
-    assert f"Noise: {label.noise}." in told
+    (noise,) = label.noise
+    assert (noise.kinds, noise.samplers) == (["laplace", "staircase"], ["opendp"])
+    assert f"OpenDP {noise.opendp}" in told
     histogram, whole, regions, steps = label.measurements
     assert [m.noise for m in label.measurements] == ["laplace", "staircase", "staircase", "laplace"]
     assert min(whole.epsilon, regions.epsilon) < 5

@@ -18,9 +18,11 @@ from gridveil.release.format.label import (
     Label,
     MeasurementFacts,
     MechanismFacts,
+    NoiseFacts,
     Privacy,
     WindowFacts,
 )
+from gridveil.release.format.wording import caveats
 from gridveil.release.format.write import write_release
 from gridveil.release.query.open import Release, open_release
 from gridveil.release.series.catalogue import Catalogue, Listed, write_catalogue
@@ -37,7 +39,7 @@ def make_label(grid: Grid = GRID, window: Window = WINDOW, epsilon: float = 1.0,
         "gridveil_version": "0.1.0",
         "private": True,
         "privacy": Privacy(epsilon=epsilon, epsilon_accounted=0.9999999 * epsilon),
-        "noise": "exact discrete Laplace on integers, OpenDP 0.16.0",
+        "noise": [NoiseFacts(kinds=["laplace"], samplers=["opendp"], opendp="0.16.0")],
         "bounds": [BoundFacts(step_kwh=20, window_kwh=136, steps=window.steps, origin="a public study")],
         "mechanism": MechanismFacts(name="identity"),
         "measurements": [
@@ -46,6 +48,9 @@ def make_label(grid: Grid = GRID, window: Window = WINDOW, epsilon: float = 1.0,
         "grid": GridFacts.of(grid),
         "window": WindowFacts.of(window),
     }
+    facts |= {"noise": []} if changes.get("private") is False else {}
+    known = facts | changes
+    facts["not_covered"] = caveats(corrected=known.get("correction") is not None, about_the_truth=False)
     return Label(**(facts | changes))
 
 

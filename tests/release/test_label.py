@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import get_args
 
 import numpy as np
 import pytest
@@ -15,7 +16,7 @@ from gridveil.release.format.files import dump_label, load_label
 from gridveil.release.format.label import BoundFacts, Label, MeasurementFacts, MechanismFacts, Privacy, describe
 from gridveil.release.format.readme import readme
 from gridveil.release.format.registry import to_registry
-from gridveil.release.format.wording import NOT_COVERED, not_covered
+from gridveil.release.format.wording import CAVEATS, OTHER_RELEASES, Caveat, caveats
 from gridveil.trusted.budget import attacker_rate
 
 HERE = Path(__file__).parent
@@ -141,11 +142,16 @@ def test_error_bars_about_the_truth_say_so() -> None:
     assert "as far as a model of households holds" in told
     assert "does not cover" not in told
     assert "does not cover" in readme(make_label(correction=1.1))
-    lines = not_covered(corrected=True, about_the_truth=True)
-    assert len(lines) == len(NOT_COVERED)
-    assert any("as far as a model of households holds" in line for line in lines)
-    assert not any("in part at most" in line for line in lines)
-    assert not_covered(corrected=False, about_the_truth=False) == list(NOT_COVERED)
+    assert {"corrected", "model"} <= set(caveats(corrected=True, about_the_truth=True))
+    assert {"clipped", "spreading"} <= set(caveats(corrected=False, about_the_truth=False))
+
+
+@pytest.mark.parametrize("unit", [None, "household", "household-window"])
+def test_every_caveat_has_a_sentence_and_what_a_cap_limits_depends_on_the_unit(unit: str | None) -> None:
+    found = caveats(corrected=False, about_the_truth=False, unit=unit)
+    assert len(set(found)) == len(found)
+    assert OTHER_RELEASES[unit] in found
+    assert set(get_args(Caveat)) == set(CAVEATS)
 
 
 @pytest.mark.parametrize(("epsilon", "plain"), [(4.9, 0), (5.0, 1), (16.0, 1)])

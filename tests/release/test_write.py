@@ -67,7 +67,13 @@ def test_an_existing_path_is_never_overwritten(publish: Publish, tmp_path: Path)
 
 
 @pytest.mark.parametrize(
-    "broken", ["release.write.write_netcdf", "release.write.dump_label", "release.write.readme", "folder._sync"]
+    "broken",
+    [
+        "release.format.write.write_netcdf",
+        "release.format.write.dump_label",
+        "release.format.write.readme",
+        "model.folder._sync",
+    ],
 )
 def test_a_failure_leaves_nothing(
     publish: Publish, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, broken: str

@@ -18,12 +18,14 @@ from gridveil.release.format.label import (
     Label,
     MeasurementFacts,
     MechanismFacts,
+    NoiseFacts,
     Privacy,
     WindowFacts,
     WindowName,
 )
-from gridveil.release.format.ledger_facts import LedgerFacts, in_words
+from gridveil.release.format.ledger_facts import LedgerFacts
 from gridveil.trusted.kernel.bound import Bound
+from gridveil.trusted.kernel.discrete_laplace import VECTORISED_FROM
 from gridveil.trusted.kernel.kernel import Kernel, Record
 
 
@@ -53,9 +55,8 @@ def make_label(plan: Plan, kernel: Kernel, estimate: Estimate, today: date, debi
         window=WindowFacts.of(plan.window),
         training_window=WindowFacts.of(training) if training else None,
         choices=spec.choices,
-        ledger=in_words(debit) if debit else wording.NO_LEDGER,
         ledger_entry=debit,
-        not_covered=wording.not_covered(
+        not_covered=wording.caveats(
             corrected=correction is not None, about_the_truth=about_the_truth, unit=debit.unit if debit else None
         ),
     )
@@ -83,10 +84,13 @@ def _private_bound_epsilon(plan: Plan, records: tuple[Record, ...]) -> float | N
     return (_histogram_epsilon(records) or None) if chosen else None
 
 
-def _noise(kernel: Kernel) -> str:
+def _noise(kernel: Kernel) -> list[NoiseFacts]:
     if not kernel.private:
-        return wording.TEST_NOISE
-    return wording.exact_noise([(record.noise, record.answers) for record in kernel.records], version("opendp"))
+        return []
+    kinds = list(dict.fromkeys(record.noise for record in kernel.records))
+    many = any(record.noise == "laplace" and record.answers >= VECTORISED_FROM for record in kernel.records)
+    samplers: list[wording.Sampler] = ["opendp", "gridveil"] if many else ["opendp"]
+    return [NoiseFacts(kinds=kinds, samplers=samplers, opendp=version("opendp"))]
 
 
 def _measurement(plan: Plan, record: Record) -> MeasurementFacts:

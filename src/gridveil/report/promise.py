@@ -23,7 +23,7 @@ def promise(label: Label) -> dict[str, str]:
         "method": METHOD if label.private else "This is a test of the method: nobody is protected.",
         "protected": listed(_protected(label)),
         "strength": listed(_strength(label)),
-        "not_covered": listed(list(label.not_covered)),
+        "not_covered": listed(label.not_covered_in_words()),
         "bounds": listed(bounds_in_words(label)),
     }
 
@@ -31,8 +31,9 @@ def promise(label: Label) -> dict[str, str]:
 def _protected(label: Label) -> list[str]:
     if not label.private:
         return [wording.NOT_PRIVATE_WHY]
+    unit = wording.UNITS[label.privacy.unit]
     return [
-        f"{label.privacy.unit[:1].upper()}{label.privacy.unit[1:]}.",
+        f"{unit[:1].upper()}{unit[1:]}.",
         NOISE,
     ]
 

@@ -177,12 +177,12 @@ def _privacy(label: Label) -> dict[str, Any]:
     return {
         "epsilon": privacy.epsilon,
         "epsilon_accounted": privacy.epsilon_accounted,
-        "unit": privacy.unit,
-        "neighbours": privacy.neighbours,
+        "unit": wording.UNITS[privacy.unit],
+        "neighbours": wording.NEIGHBOURS[privacy.neighbours],
         "promise": wording.promise(privacy.epsilon, label.releases) if label.private else wording.NOT_PRIVATE_WHY,
         "attack_statements": [_rates(statement) for statement in attack_statements(label)] if label.private else [],
         "warnings": warnings(label) if label.private else [wording.NOT_PRIVATE_WHY],
-        "not_covered": list(label.not_covered),
+        "not_covered": label.not_covered_in_words(),
     }
 
 

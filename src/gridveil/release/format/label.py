@@ -66,11 +66,11 @@ class Privacy(FactsModel):
     true-positive rate at `attacker_false_positive_rate`.
     """
 
-    definition: Text = wording.DEFINITION
+    definition: wording.Definition = "pure-dp"
     epsilon: PositiveFloat
     epsilon_accounted: NonNegativeFloat
-    unit: Text = wording.UNIT
-    neighbours: Text = wording.NEIGHBOURS
+    unit: wording.Unit = "household"
+    neighbours: wording.Neighbours = "add-or-remove-household"
     attacker_false_positive_rate: float = FALSE_POSITIVES
     attack_rates: list[AttackRate] = Field(default_factory=lambda known: attacks.attack_rates(known["epsilon"]))
 
@@ -103,12 +103,20 @@ class MeasurementFacts(FactsModel):
     labels: PositiveInt
     epsilon: NonNegativeFloat
     window: WindowName = "published"
-    noise: Text = "laplace"
+    noise: wording.NoiseKind = "laplace"
     bound_kwh: PositiveFloat | None = None
 
 
+class NoiseFacts(FactsModel):
+    """The kinds of noise, what drew them, and which version of OpenDP."""
+
+    kinds: list[wording.NoiseKind]
+    samplers: list[wording.Sampler]
+    opendp: Text
+
+
 class Label(FactsModel):
-    """A release's privacy statement. Everything in it is public or was paid for.
+    """A release's privacy statement: codes and figures. Everything in it is public, or was measured with noise.
 
     `private` is false for values made with test noise; such a release says NOT PRIVATE wherever it is shown.
     """
@@ -120,7 +128,7 @@ class Label(FactsModel):
     gridveil_version: Text
     private: bool
     privacy: Privacy
-    noise: Text
+    noise: list[NoiseFacts] = Field(description="of one release, or of each of a series; empty: test noise")
     bounds: list[BoundFacts]
     private_bound_epsilon: NonNegativeFloat | None = Field(None, description="what private bounds cost, if any are")
     correction: PositiveFloat | None = Field(None, description="what values were multiplied by for what bounds cut")
@@ -130,14 +138,27 @@ class Label(FactsModel):
     window: WindowFacts
     training_window: WindowFacts | None = None
     choices: Text = "not stated"
-    ledger: Text = wording.NO_LEDGER
     ledger_entry: LedgerFacts | None = Field(None, description="the debit of this release, if a ledger has it")
-    not_covered: list[Text] = Field(default_factory=lambda: list(wording.NOT_COVERED))
+    not_covered: list[wording.Caveat] = Field(description="what guarantee, values and error bars leave out")
 
     @property
     def heading(self) -> str:
         """The title, with a warning in front when the release is not private."""
         return self.title if self.private else f"{wording.NOT_PRIVATE}: {self.title}"
+
+    @property
+    def ledger(self) -> str:
+        """The ledger's entry in a sentence, or that there is none."""
+        return wording.NO_LEDGER if self.ledger_entry is None else ledger_facts.in_words(self.ledger_entry)
+
+    def noise_in_words(self) -> str:
+        """Return what noise was added, and what drew it."""
+        kinds = [wording.exact_noise(noise.kinds, noise.samplers, noise.opendp) for noise in self.noise]
+        return "; ".join(kinds) or wording.TEST_NOISE
+
+    def not_covered_in_words(self) -> list[str]:
+        """Return what guarantee, values and error bars do not cover."""
+        return [wording.CAVEATS[caveat] for caveat in self.not_covered]
 
     @property
     def note(self) -> str | None:
@@ -193,7 +214,7 @@ def describe(label: Label) -> list[Section]:
             label.heading,
             [f"Published by {label.publisher} on {label.published}, gridveil {label.gridveil_version}."],
         ),
-        Section("Privacy", [*_privacy(label), f"Noise: {label.noise}.", f"Ledger: {label.ledger}"]),
+        Section("Privacy", [*_privacy(label), f"Noise: {label.noise_in_words()}.", f"Ledger: {label.ledger}"]),
         *label.of_parts(),
         Section("Bounds", label.bounds_in_words()),
         Section(
@@ -214,7 +235,7 @@ def describe(label: Label) -> list[Section]:
                 f"How these were chosen: {label.choices}",
             ],
         ),
-        Section("Not covered", list(label.not_covered)),
+        Section("Not covered", label.not_covered_in_words()),
     ]
 
 
@@ -223,13 +244,13 @@ def _privacy(label: Label) -> list[str]:
     if not label.private:
         return [
             wording.NOT_PRIVATE_WHY,
-            f"It imitates {privacy.definition} with epsilon {wording.exact(privacy.epsilon)}.",
+            f"It imitates {wording.DEFINITIONS[privacy.definition]} with epsilon {wording.exact(privacy.epsilon)}.",
         ]
     return [
         wording.promise(privacy.epsilon, label.releases),
-        f"Definition: {privacy.definition}, epsilon {wording.exact(privacy.epsilon)}.",
+        f"Definition: {wording.DEFINITIONS[privacy.definition]}, epsilon {wording.exact(privacy.epsilon)}.",
         f"Accounted for: {privacy.epsilon_accounted:g}, by the cell whose households lost most.",
-        f"Protected: {privacy.unit}. Neighbours: {privacy.neighbours}.",
+        f"Protected: {wording.UNITS[privacy.unit]}. Neighbours: {wording.NEIGHBOURS[privacy.neighbours]}.",
         *attacks_in_words(label),
         *warnings(label),
     ]

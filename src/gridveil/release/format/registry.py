@@ -6,6 +6,7 @@ import re
 from typing import Any, Literal
 
 from gridveil.model.errors import UsageError
+from gridveil.release.format import wording
 from gridveil.release.format.label import Label, attacks_in_words
 
 CuratorType = Literal["Government", "Industry", "Nonprofit"]
@@ -30,8 +31,8 @@ def to_registry(label: Label, *, curator_type: CuratorType = "Industry") -> dict
                 "unprotected_quantities": "None. Extent, grid, windows and bounds are public or were paid for.",
             },
             "privacy_loss": {
-                "privacy_unit": label.privacy.unit,
-                "privacy_unit_details": f"Neighbouring data sets: {label.privacy.neighbours}.",
+                "privacy_unit": wording.UNITS[label.privacy.unit],
+                "privacy_unit_details": f"Neighbouring data sets: {wording.NEIGHBOURS[label.privacy.neighbours]}.",
                 "privacy_parameters": {"epsilon": label.privacy.epsilon},
                 "privacy_parameters_details": (
                     f"Accounted for, worst-off cell: {label.privacy.epsilon_accounted:g}."
@@ -83,7 +84,7 @@ def _implementation(label: Label) -> dict[str, str]:
     return {
         "preprocessing_and_hyperparameter_tuning": f"Contributions are bounded. {_list(bounds)}",
         "mechanisms": (
-            f"{label.mechanism.name}, gridveil {label.gridveil_version}. Noise: {label.noise}. "
+            f"{label.mechanism.name}, gridveil {label.gridveil_version}. Noise: {label.noise_in_words()}. "
             f"Sums are exact integers. {_list(measured)}"
         ),
         "composition": (
@@ -94,7 +95,7 @@ def _implementation(label: Label) -> dict[str, str]:
         ),
         "post_processing": "Values of cells and steps are estimated from the measurements alone.",
         "justification": label.choices,
-        "additional_information": f"Not covered by the guarantee: {_list(label.not_covered)}",
+        "additional_information": f"Not covered by the guarantee: {_list(label.not_covered_in_words())}",
     }
 
 

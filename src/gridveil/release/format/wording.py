@@ -5,70 +5,103 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from decimal import ROUND_CEILING, Context
+from typing import Literal
 
 from gridveil.trusted.budget import PLAIN_WORDS_FROM
-from gridveil.trusted.kernel.discrete_laplace import VECTORISED_FROM
 
-DEFINITION = "pure epsilon-differential privacy"
-UNIT = "one household, with its entire series in all windows read and its place"
-NEIGHBOURS = (
-    "data sets that differ by adding or removing one household; changing what a household used, or where it is, takes "
-    "two such steps"
-)
+Definition = Literal["pure-dp"]
+Unit = Literal["household"]
+Neighbours = Literal["add-or-remove-household"]
+NoiseKind = Literal["laplace", "staircase"]
+Sampler = Literal["opendp", "gridveil"]
+Caveat = Literal[
+    "several-ids",
+    "not-a-household",
+    "other-households",
+    "other-releases",
+    "beyond-the-cap",
+    "beyond-the-window-cap",
+    "run-time",
+    "broken-cipher",
+    "clipped",
+    "corrected",
+    "spreading",
+    "model",
+    "added-ends",
+    "not-averaged",
+]
+"""Labels hold these codes. Their sentences may be corrected at any time: they are made when a label is read."""
+
+DEFINITIONS: dict[Definition, str] = {"pure-dp": "pure epsilon-differential privacy"}
+UNITS: dict[Unit, str] = {"household": "one household, with its entire series in all windows read and its place"}
+NEIGHBOURS: dict[Neighbours, str] = {
+    "add-or-remove-household": (
+        "data sets that differ by adding or removing one household; changing what a household used, or where it is, "
+        "takes two such steps"
+    ),
+}
 NOT_PRIVATE = "NOT PRIVATE (TEST NOISE)"
 NOT_PRIVATE_WHY = (
     "NOT PRIVATE: made with test noise that anyone can reproduce and take off again. "
     "Do not publish it if the readings are of real households."
 )
 NO_LEDGER = "none. Releases about the same households add up, and gridveil did not track that here."
-OTHERS = "Other releases about the same households, earlier or later: their epsilons add up."
-OTHERS_BY_UNIT = {
-    None: OTHERS,
-    "household": (
+CAVEATS: dict[Caveat, str] = {
+    "several-ids": (
+        "Several households of one person, or several meters of one household under different ids: their losses add up."
+    ),
+    "not-a-household": "An id that is not a household: the promise is about what the id stands for.",
+    "other-households": (
+        "What other households reveal: those alike in habit or weather tell about each other, in any useful release."
+    ),
+    "other-releases": "Other releases about the same households, earlier or later: their epsilons add up.",
+    "beyond-the-cap": (
         "Other releases about the same households: the ledger adds up those it knows, and caps their sum; what else "
         "there is comes on top."
     ),
-    "household-window": (
+    "beyond-the-window-cap": (
         "Other releases about the same households: the ledger adds up those it knows, and caps what they reveal about "
         "one of its windows, but not their sum; what else there is comes on top."
     ),
+    "run-time": "How long the run took, and anything else seen of the machine it ran on.",
+    "broken-cipher": "Attackers who can break AES-256 or ChaCha20, which generate the random bits.",
+    "clipped": (
+        "Energy cut off by the bounds: values are of bounded contributions, below the truth by an unknown amount."
+    ),
+    "corrected": (
+        "Energy cut off by the bounds: values are corrected upwards for it, everywhere alike, by what a noisy "
+        "histogram says of all households; where heavy users live side by side they are too low, elsewhere too high."
+    ),
+    "spreading": (
+        "The error of spreading a measured sum over its cells and steps: error bars cover it in part at most."
+    ),
+    "model": (
+        "Households unlike those that the error bars take for granted: they cover noise, correction and spreading as "
+        "far as a model of households holds."
+    ),
+    "added-ends": (
+        "Over several releases of a series the ends of their 95 % intervals are added, as if all erred alike: what one "
+        "does not know about the same homes, the next does not know either. Such intervals are rather too wide."
+    ),
+    "not-averaged": (
+        "Over several releases of a series, intervals become shorter beside the consumption as their noise averages "
+        "out. What they do not cover does not: the true consumption then lies outside even more often."
+    ),
+}
+"""What guarantee, values and error bars do not cover."""
+OTHER_RELEASES: dict[str | None, Caveat] = {
+    None: "other-releases",
+    "household": "beyond-the-cap",
+    "household-window": "beyond-the-window-cap",
 }
 """By the unit of the ledger, if there is one."""
-CUT = "Energy cut off by the bounds: values are of bounded contributions, below the truth by an unknown amount."
-CORRECTED = (
-    "Energy cut off by the bounds: values are corrected upwards for it, everywhere alike, by what a noisy histogram "
-    "says of all households; where heavy users live side by side they are too low, elsewhere too high."
-)
-SPREAD = "The error of spreading a measured sum over its cells and steps: error bars cover it in part at most."
-MODEL = (
-    "Households unlike those that the error bars take for granted: they cover noise, correction and spreading as far "
-    "as a model of households holds."
-)
-NOT_COVERED = (
-    "Several households of one person, or several meters of one household under different ids: their losses add up.",
-    "An id that is not a household: the promise is about what the id stands for.",
-    "What other households reveal: those alike in habit or weather tell about each other, in any useful release.",
-    OTHERS,
-    "How long the run took, and anything else seen of the machine it ran on.",
-    "Attackers who can break AES-256 or ChaCha20, which generate the random bits.",
-    CUT,
-    SPREAD,
-)
-ALL_ALIKE = (
-    "Over several releases of a series the ends of their 95 % intervals are added, as if all erred alike: what one "
-    "does not know about the same homes, the next does not know either. Such intervals are rather too wide."
-)
-NOT_AVERAGED = (
-    "Over several releases of a series, intervals become shorter beside the consumption as their noise averages out. "
-    "What they do not cover does not: the true consumption then lies outside even more often."
-)
 CHOSEN_OTHERWISE = "chosen by the mechanism, from public numbers and earlier noisy answers alone"
 SEED = "The seed is of what is computed after the noise was added; the noise has none."
 QUADRATURE = (
     "Errors of cells do not simply combine into the error of a region, because cells share noise: ask gridveil for "
     "the region."
 )
-NOISES = {"laplace": "Laplace", "staircase": "staircase"}
+NOISES: dict[NoiseKind, str] = {"laplace": "Laplace", "staircase": "staircase"}
 TEST_NOISE = "test noise"
 CAPPED = "Readings above the step bound are capped to it: true consumption means consumption so capped."
 NEGATIVE = "Negative values, if any, are noise around little or no consumption; sums need them as they are."
@@ -98,20 +131,15 @@ def _rounded_up(number: float, digits: int) -> str:
     return f"{exact.normalize():f}"
 
 
-def exact_noise(measured: Iterable[tuple[str, int]], opendp: str) -> str:
-    """Return what noise measurements of a kind and a number of answers had, and what drew it.
+def exact_noise(kinds: Iterable[NoiseKind], samplers: Iterable[Sampler], opendp: str) -> str:
+    """Return what noise a release has, and what drew it.
 
-    >>> exact_noise([("laplace", 100), ("staircase", 10), ("laplace", 1)], "0.16.0")
+    >>> exact_noise(["laplace", "staircase"], ["opendp"], "0.16.0")
     'exact discrete Laplace and staircase on integers, OpenDP 0.16.0'
-    >>> print(exact_noise([("laplace", 100_000)], "0.16.0"))
-    exact discrete Laplace on integers, gridveil's sampler where 65536 or more answers of one scale are drawn at once, \
-else OpenDP 0.16.0
     """
-    kinds = list(measured)
-    names = dict.fromkeys(NOISES[kind] for kind, _ in kinds)
-    many = any(kind == "laplace" and answers >= VECTORISED_FROM for kind, answers in kinds)
-    ours = f"gridveil's sampler where {VECTORISED_FROM} or more answers of one scale are drawn at once, else "
-    return f"exact discrete {' and '.join(names)} on integers, {ours if many else ''}OpenDP {opendp}"
+    names = " and ".join(NOISES[kind] for kind in kinds)
+    ours = "gridveil's sampler where many answers of one scale are drawn at once, else "
+    return f"exact discrete {names} on integers, {ours if 'gridveil' in samplers else ''}OpenDP {opendp}"
 
 
 def these(releases: int) -> str:
@@ -138,18 +166,19 @@ def high_epsilon(epsilon: float) -> list[str]:
     return [warning]
 
 
-def not_covered(*, corrected: bool, about_the_truth: bool, unit: str | None = None) -> list[str]:
+def caveats(*, corrected: bool, about_the_truth: bool, unit: str | None = None) -> list[Caveat]:
     """Return what guarantee, values and error bars do not cover.
 
     corrected: values were multiplied for what the bounds cut. about_the_truth: error bars are not of the noise alone.
     unit: the ledger's, if there is one.
     """
-    instead = {
-        **({CUT: CORRECTED} if corrected else {}),
-        **({SPREAD: MODEL} if about_the_truth else {}),
-        OTHERS: OTHERS_BY_UNIT[unit],
-    }
-    return [instead.get(line, line) for line in NOT_COVERED]
+    return [
+        *("several-ids", "not-a-household", "other-households"),
+        OTHER_RELEASES[unit],
+        *("run-time", "broken-cipher"),
+        "corrected" if corrected else "clipped",
+        "model" if about_the_truth else "spreading",
+    ]
 
 
 def chosen_privately(epsilon: float) -> str:
@@ -177,12 +206,10 @@ def error_bars(*, corrected: bool, about_the_truth: bool) -> str:
     )
 
 
-def several(*, about_the_truth: bool, noise_alone: bool) -> list[str]:
+def several(*, about_the_truth: bool, noise_alone: bool) -> list[Caveat]:
     """Return what error bars over several releases of a series leave out, by what their own are about."""
-    return [
-        *([ALL_ALIKE] if about_the_truth else []),
-        *([NOT_AVERAGED] if noise_alone else []),
-    ]
+    found: dict[Caveat, bool] = {"added-ends": about_the_truth, "not-averaged": noise_alone}
+    return [caveat for caveat, is_so in found.items() if is_so]
 
 
 def staircase(epsilon: float) -> list[str]:

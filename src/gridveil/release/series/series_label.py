@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from fractions import Fraction
 
@@ -14,7 +14,7 @@ from gridveil.model.window import Window
 from gridveil.release.format import ledger_facts, wording
 from gridveil.release.format.attack_rates import AttackStatement, summary
 from gridveil.release.format.facts import FactsModel, Text
-from gridveil.release.format.label import Label, MechanismFacts, Privacy, Section, WindowFacts
+from gridveil.release.format.label import Label, MechanismFacts, NoiseFacts, Privacy, Section, WindowFacts
 from gridveil.release.format.ledger_facts import LedgerFacts
 from gridveil.trusted.ledger.entry import decimal
 
@@ -50,7 +50,22 @@ class SeriesLabel(Label):
     gaps: Text | None = None
     together: Text | None = Field(None, description="what all of the series loses, if this is only a part of it")
     noise_warnings: list[Text] = Field(default_factory=list)
+    several_ledgers: bool = Field(default=False, description="not all releases were debited to one and the same ledger")
     latest_entry: LedgerFacts | None = Field(None, description="the last debit, if one ledger has them all")
+
+    @property
+    def ledger(self) -> str:
+        """What the ledger knew with the last of these releases, or that there is not one for all."""
+        entry = self.latest_entry
+        if entry is None:
+            return SEVERAL_LEDGERS if self.several_ledgers else wording.NO_LEDGER
+        whom, spent, cap = f"population '{entry.population}'", Fraction(entry.spent), decimal(Fraction(entry.cap))
+        if entry.unit == "household":
+            return f"{whom}: with the last of these, epsilon {decimal(spent)} of at most {cap} was spent."
+        return (
+            f"{whom}. Cap: epsilon {cap} for the readings of a household in one {entry.window}. The cap does not limit "
+            f"the sum of all releases: epsilon {decimal(spent)} {WITH_THE_LAST}."
+        )
 
     @property
     def note(self) -> str | None:
@@ -121,7 +136,7 @@ def series_label(
         gridveil_version=_all(every, lambda label: label.gridveil_version),
         private=all(label.private for label in every),
         privacy=Privacy(epsilon=float(epsilon), epsilon_accounted=float(min(accounted, epsilon))),
-        noise=_all(every, lambda label: label.noise),
+        noise=_each_once(noise for label in every for noise in label.noise),
         bounds=[],
         private_bound_epsilon=None,  # in the releases' own labels, like all measurements
         correction=max(corrections, default=None),
@@ -130,7 +145,7 @@ def series_label(
         grid=last.grid,
         window=WindowFacts.of(window),
         choices=last.choices if len({label.choices for label in every}) == 1 else OWN_CHOICES,
-        ledger=_ledger(every, latest),
+        several_ledgers=latest is None and any(label.ledger_entry for label in every),
         ledger_entry=None,
         latest_entry=latest,
         not_covered=[
@@ -173,6 +188,10 @@ def all_together(labels: Sequence[Label]) -> str:
     )
 
 
+def _each_once(noises: Iterable[NoiseFacts]) -> list[NoiseFacts]:
+    return list({noise.model_dump_json(): noise for noise in noises}.values())
+
+
 def _all(labels: Sequence[Label], fact: Callable[[Label], str]) -> str:
     """Return what labels say, each text once."""
     return "; ".join(dict.fromkeys(fact(label) for label in labels))
@@ -192,19 +211,6 @@ def _latest(labels: Sequence[Label]) -> LedgerFacts | None:
     if len(found) < len(entries) or len({_account(entry) for entry in found}) > 1 or not _add_up(labels):
         return None
     return max(found, key=lambda entry: Fraction(entry.spent))
-
-
-def _ledger(labels: Sequence[Label], latest: LedgerFacts | None) -> str:
-    """Return what the ledger knew as a sentence, or that there is not one for all."""
-    if latest is None:
-        return SEVERAL_LEDGERS if any(label.ledger_entry for label in labels) else wording.NO_LEDGER
-    spent, cap = decimal(Fraction(latest.spent)), decimal(Fraction(latest.cap))
-    if latest.unit == "household":
-        return f"population '{latest.population}': with the last of these, epsilon {spent} of at most {cap} was spent."
-    return (
-        f"population '{latest.population}'. Cap: epsilon {cap} for the readings of a household in one {latest.window}. "
-        f"The cap does not limit the sum of all releases: epsilon {spent} {WITH_THE_LAST}."
-    )
 
 
 def _account(entry: LedgerFacts) -> tuple[str, str, str | None, str | None, Fraction]:

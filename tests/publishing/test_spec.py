@@ -169,7 +169,7 @@ def test_a_window_bound_is_given_or_chosen_and_not_both() -> None:
 
 
 def test_the_help_names_the_default_mechanism() -> None:
-    assert f"[{DEFAULT_MECHANISM}]" in get_args(options.MechanismName)[1].help
+    assert get_args(options.MechanismName)[1].show_default == DEFAULT_MECHANISM
 
 
 @pytest.mark.parametrize(

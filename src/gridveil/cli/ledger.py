@@ -53,7 +53,7 @@ def init(
         Calendar | None, typer.Option(help="Of household-window: each has the cap to itself; weeks begin on Monday")
     ] = None,
     timezone: Annotated[
-        str | None, typer.Option(help="Of household-window: whose calendar, e.g. Europe/London [UTC]")
+        str | None, typer.Option(help="Of household-window: whose calendar, e.g. Europe/London", show_default="UTC")
     ] = None,
 ) -> None:
     """Add a population with its cap to a ledger, and make the ledger if there is none.
@@ -89,7 +89,7 @@ def init(
 @app.command("show")
 def show_(
     ledger: Where,
-    population: Annotated[str | None, typer.Option(help="Just this one [all]")] = None,
+    population: Annotated[str | None, typer.Option(help="Just this one", show_default="all")] = None,
     figure: Annotated[Path | None, typer.Option(help="Draw what is left: a new .png, .svg or .pdf file")] = None,
 ) -> None:
     """Show what each population has spent, on what, and what is left."""
@@ -172,7 +172,7 @@ def verify(
 @app.command()
 def export(
     ledger: Where,
-    out: Annotated[Path | None, typer.Option("--out", "-o", help="A new file [standard output]")] = None,
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="A new file", show_default="standard output")] = None,
 ) -> None:
     """Write every entry as a line of JSON, exactly the text that its hash is of.
 

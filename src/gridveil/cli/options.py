@@ -21,22 +21,27 @@ Source = Annotated[
     typer.Argument(help="A spec (.toml), or the readings: .parquet, .csv, DATABASE.duckdb::TABLE, a table of --engine"),
 ]
 Households = Annotated[str | None, typer.Option(help="Table of households and their places", rich_help_panel=TABLES)]
-Timezone = Annotated[str | None, typer.Option(help="Of timestamps without offset [UTC]", rich_help_panel=TABLES)]
-Timestamps = Annotated[str | None, typer.Option(help="Mark an interval's start or end [start]", rich_help_panel=TABLES)]
-Unit = Annotated[str | None, typer.Option(help="kWh, Wh or kW [kWh]", rich_help_panel=TABLES)]
+Timezone = Annotated[
+    str | None, typer.Option(help="Of timestamps without offset", show_default="UTC", rich_help_panel=TABLES)
+]
+Timestamps = Annotated[
+    str | None, typer.Option(help="Mark an interval's start or end", show_default="start", rich_help_panel=TABLES)
+]
+Unit = Annotated[str | None, typer.Option(help="kWh, Wh or kW", show_default="kWh", rich_help_panel=TABLES)]
 Interval = Annotated[str | None, typer.Option(help="Of the meters, e.g. 30min; for kW", rich_help_panel=TABLES)]
 Extent = Annotated[str | None, typer.Option(help="Public limits X0,Y0,X1,Y1", rich_help_panel=GRID)]
 Cells = Annotated[str | None, typer.Option("--grid", help="Cells, e.g. 32x32", rich_help_panel=GRID)]
 CellSize = Annotated[float | None, typer.Option(help="Or their size in metres", rich_help_panel=GRID)]
 Crs = Annotated[str | None, typer.Option(help="Coordinate system, e.g. EPSG:27700", rich_help_panel=GRID)]
 Start = Annotated[str | None, typer.Option(help="First step, e.g. 2013-02-04T00:00", rich_help_panel=TIME)]
-Step = Annotated[str | None, typer.Option(help="Length of a step [1h]", rich_help_panel=TIME)]
+Step = Annotated[str | None, typer.Option(help="Length of a step", show_default="1h", rich_help_panel=TIME)]
 Steps = Annotated[int | None, typer.Option(help="How many steps", rich_help_panel=TIME)]
 BoundStep = Annotated[
-    float | None, typer.Option(help="Most kWh of a household a step [23 kW]", rich_help_panel=PRIVACY)
+    float | None, typer.Option(help="Most kWh of a household a step", show_default="23 kW", rich_help_panel=PRIVACY)
 ]
 BoundWindow = Annotated[
-    float | None, typer.Option(help="Most kWh of a household in all [chosen privately]", rich_help_panel=PRIVACY)
+    float | None,
+    typer.Option(help="Most kWh of a household in all", show_default="chosen privately", rich_help_panel=PRIVACY),
 ]
 Bound = Annotated[
     str | None, typer.Option(help="auto: choose the bound in all privately, from epsilon", rich_help_panel=PRIVACY)
@@ -46,7 +51,9 @@ Epsilon = Annotated[
     typer.Option(help="The budget: 1 strong, 3 moderate, 5 weak; twice it for behaviour", rich_help_panel=PRIVACY),
 ]
 Acknowledge = Annotated[bool, typer.Option("--acknowledge", help="Allow epsilon above 30", rich_help_panel=PRIVACY)]
-MechanismName = Annotated[str | None, typer.Option(help="See `gridveil mechanisms` [mosaic]", rich_help_panel=PRIVACY)]
+MechanismName = Annotated[
+    str | None, typer.Option(help="See `gridveil mechanisms`", show_default="mosaic", rich_help_panel=PRIVACY)
+]
 Parameters = Annotated[
     list[str] | None, typer.Option("--set", help="A mechanism's parameter, NAME=VALUE", rich_help_panel=PRIVACY)
 ]
@@ -77,7 +84,8 @@ NoLedger = Annotated[
     typer.Option("--no-ledger", help="Publish though nobody keeps count; the label says so", rich_help_panel=PRIVACY),
 ]
 EngineName = Annotated[
-    str | None, typer.Option("--engine", help="duckdb, spark or postgres [duckdb]", rich_help_panel=ENGINE)
+    str | None,
+    typer.Option("--engine", help="duckdb, spark or postgres", show_default="duckdb", rich_help_panel=ENGINE),
 ]
 Master = Annotated[
     str | None, typer.Option(help="Of Spark, e.g. local[2] or spark://HOST:7077", rich_help_panel=ENGINE)

@@ -26,8 +26,10 @@ DAY = timedelta(days=1)
 
 def run(
     release: Annotated[Path, typer.Argument(help="The folder of a release, or of a series")],
-    x: Annotated[str | None, typer.Option(help="Cells west to east, A:B without B, counted from 0 [all]")] = None,
-    y: Annotated[str | None, typer.Option(help="Cells south to north [all]")] = None,
+    x: Annotated[
+        str | None, typer.Option(help="Cells west to east, A:B without B, counted from 0", show_default="all")
+    ] = None,
+    y: Annotated[str | None, typer.Option(help="Cells south to north", show_default="all")] = None,
     bbox: Annotated[
         str | None, typer.Option(help="Or WEST,SOUTH,EAST,NORTH in the map's own coordinates; cells count in part")
     ] = None,
@@ -36,7 +38,8 @@ def run(
     ] = None,
     each: Annotated[bool, typer.Option("--each", help="Of --area: every feature by itself, as a table")] = False,
     time: Annotated[
-        str | None, typer.Option(help="A day such as 2013-02-04, or FROM/TO, both in UTC; or steps A:B [all]")
+        str | None,
+        typer.Option(help="A day such as 2013-02-04, or FROM/TO, both in UTC; or steps A:B", show_default="all"),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON")] = False,
 ) -> None:

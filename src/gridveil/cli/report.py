@@ -12,7 +12,8 @@ def run(
     release: Annotated[Path, typer.Argument(help="The folder of a release, or of a series")],
     out: Annotated[Path, typer.Option("--out", "-o", help="The page: a new file")] = Path("report.html"),
     timezone: Annotated[
-        str | None, typer.Option(help="Whose clock typical days go by, e.g. Europe/London [a series' own, or UTC]")
+        str | None,
+        typer.Option(help="Whose clock typical days go by, e.g. Europe/London", show_default="a series' own, or UTC"),
     ] = None,
 ) -> None:
     """Write one self-contained page about a release, to be mailed: maps, curves, highest cells, label."""

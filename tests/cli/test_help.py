@@ -1,7 +1,12 @@
-"""`--help` of every command shows what its source says: Rich takes `[start]` in a help text for markup and drops it."""
+"""`--help` shows every default that the source states, and no text that users see points to files they do not have.
 
+Rich takes `[start]` in a help text for markup and drops it. An installed package has no `docs/`.
+"""
+
+import ast
 import re
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Annotated, Any
 
 import pytest
@@ -9,8 +14,11 @@ import typer
 from typer.main import get_command
 from typer.testing import CliRunner
 
+import gridveil
 from gridveil.cli.main import app
 
+SRC = Path(gridveil.__file__).parent
+PAGE = re.compile(r"docs/[\w/.-]*\.md")
 BRACKETS = re.compile(r"\[[^\]]+\]")
 WIDE = {"COLUMNS": "400"}
 """So wide that no line is wrapped."""
@@ -57,3 +65,36 @@ def test_a_default_that_rich_drops_is_found() -> None:
         """Run [softly]."""
 
     assert hidden_parts(program, (), get_command(program)) == ["[softly]", "[start]"]
+
+
+def pages_named(source: str) -> list[str]:
+    """Return the pages of `docs/` that strings of a module name; its docstring, which nobody is shown, may."""
+    tree = ast.parse(source)
+    if ast.get_docstring(tree) is not None:
+        del tree.body[0]
+    texts = [node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)]
+    return [page for text in texts for page in PAGE.findall(text)]
+
+
+def test_no_message_points_to_a_page_that_no_wheel_has() -> None:
+    files = [path for path in SRC.rglob("*.py") if "research" not in path.relative_to(SRC).parts]
+    assert len(files) > 100
+    assert {
+        str(path.relative_to(SRC)): named for path in files if (named := pages_named(path.read_text("utf-8")))
+    } == {}
+
+
+@pytest.mark.parametrize("path", ALL, ids=lambda path: " ".join(path) or "gridveil")
+def test_help_points_to_no_page_that_no_wheel_has(path: tuple[str, ...]) -> None:
+    assert "docs/" not in CliRunner().invoke(app, [*path, "--help"], env=WIDE).output
+
+
+def test_a_page_is_found_in_docstrings_and_messages_but_not_in_that_of_a_module() -> None:
+    source = """
+"See docs/module.md."
+# docs/comment.md
+def f(x):
+    "See docs/function.md."
+    return f"{x}: wrong " f"(docs/in-parts.md, {x})"
+"""
+    assert pages_named(source) == ["docs/function.md", "docs/in-parts.md"]

@@ -9,6 +9,11 @@ import typer
 
 SHOWN = 3
 
+NO_PLACES = (
+    "None of these files says where a household is. To publish, give a table of households and their places "
+    "(--households); for a study, gridveil compare --placement uniform draws places."
+)
+
 
 def run(
     name: Annotated[str, typer.Argument(metavar="FORMAT", help="cer, lcl, uci, ausgrid or pickle")],
@@ -17,7 +22,9 @@ def run(
 ) -> None:
     """Turn an official distribution of smart-meter readings into the tables that gridveil reads.
 
-    Times become the start of the meter interval in UTC, energy kWh. See docs/loaders.md for each format.
+    Formats: cer (CER/ISSDA, Ireland), lcl (Low Carbon London), uci (UCI,
+    Portugal), ausgrid (Ausgrid, Sydney). A pickle is refused, with a way to
+    convert it. Times become the start of the meter interval in UTC, energy kWh.
     """
     from rich.table import Table
 
@@ -30,7 +37,7 @@ def run(
     show.out.print(f"Wrote {out / READINGS}")
     if done.attributes:
         show.out.print(f"Wrote {out / ATTRIBUTES}")
-    show.out.print("None of these files says where a household is: see docs/loaders.md on placing them.")
+    show.out.print(NO_PLACES)
     show.operator.print("\nFor the operator only (exact counts of private data):")
     files = f"{done.files:,} files" if done.files > 1 else "1 file"
     show.operator.print(f"{done.lines:,} lines read from {files}, {done.written:,} readings written.")

@@ -22,7 +22,7 @@ def run(
     to: Annotated[str, typer.Option(help="parquet, csv, geojson, geoparquet, zarr or xlsx")],
     out: Annotated[Path, typer.Option(help="A new file; for zarr a new folder")],
 ) -> None:
-    """Write a release with its error bars as a table or a map that other programs open. See docs/exports.md."""
+    """Write a release with its error bars as a table or a map that other programs open."""
     from gridveil.cli import show
     from gridveil.release.export import export
     from gridveil.release.format.wording import NOT_PRIVATE_WHY

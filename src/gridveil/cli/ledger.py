@@ -62,7 +62,7 @@ def init(
     of their epsilons counts, and the cap is the most that it can reach.
     Choose it once, for as long as these households are published about: it
     cannot be changed. Cap 3 is one release at epsilon 3, or six at 0.5.
-    See docs/ledger.md.
+    `gridveil ledger show` says what is spent, and what is left.
     """
     from gridveil.cli import ledger_words as words
     from gridveil.cli import show

@@ -59,12 +59,14 @@ def run(
 ) -> None:
     """Publish a release from a spec, or from the same as flags (flags override the spec).
 
-    With --next the spec is of a series (docs/regular-publication.md): the next window that is over is published, into a
-    folder of its own in --out. If none is over, that is said, and is no error. A window that was debited by a run that
-    failed then is refused, until it is tried with --again.
+    With --next, publish the next complete window of a series (a spec with a
+    cadence) into a folder of its own in --out. If none is complete yet, say
+    when it will be, and exit with 0. If a failed run already debited the
+    window, pass --again to retry, which debits it once more.
 
-    Epsilon is debited to the ledger before anything is measured, and stays spent whatever happens then.
-    Standard output says only what is public. What was dropped goes to standard error, for the operator.
+    Epsilon is debited to the ledger before anything is measured, and stays
+    spent whatever happens then. Standard output says only what is public.
+    What was dropped goes to standard error, for the operator.
     """
     flags = {name: value for name, value in locals().items() if name not in NOT_OF_A_SPEC}
     from gridveil.cli import show

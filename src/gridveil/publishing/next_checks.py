@@ -30,8 +30,9 @@ WILD = re.compile(r"[%*?\[]")
 MOST_NAMED = 3
 
 RESTORE = (
-    "bring back the ledger that they were debited to, whole (docs/ledger.md, Is it sound?). If it is lost for good, "
-    "the series ends here, and a new one begins elsewhere (docs/regular-publication.md, If the ledger is lost)"
+    "bring back the ledger that they were debited to, whole: its newest backup (of a file with its .head), checked "
+    "with gridveil ledger verify LEDGER RELEASE... --against EXPORT. If it is lost for good, the series ends here; "
+    "begin another one with a new ledger and another --out, and state in --choices what this one has spent"
 )
 
 
@@ -166,7 +167,7 @@ def _ledger(spec: Spec) -> Ledger:
             f"but {RESTORE}"
             if debited
             else f"{where}: there is no ledger; make one: gridveil ledger init {where} --population NAME --cap "
-            f"EPSILON{spec.ledger_flags()} (docs/regular-publication.md, The ledger)"
+            f"EPSILON{spec.ledger_flags()}; gridveil ledger init --help says what the cap limits"
         )
         raise InputError(msg)
     try:

@@ -54,7 +54,7 @@ HOW_TO_CHOOSE = {
         "give --start 2013-02-04T00:00: the first published step; which period is published must not depend on the data"
     ),
     "steps": "give --steps N: how many steps are published",
-    "epsilon": "give --epsilon: 1 is strong, 3 is common, from 5 on it says little (see docs/privacy-promise.md)",
+    "epsilon": "give --epsilon: 1 is strong, 3 moderate, from 5 on weak; gridveil plan shows the error at each",
     "out": "give --out DIR: a folder that does not exist yet",
 }
 

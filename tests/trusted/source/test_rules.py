@@ -37,8 +37,8 @@ def test_text_that_is_no_timestamp(ask: Any, text: str) -> None:
 def test_what_is_unreadable_is_shown_beside_what_is_readable(ask: Any) -> None:
     _, report = ask(b"household,timestamp,kwh\na,04/02/2013 01:00,1\nb,2013-02-04 01:00,\nb,2013-02-04 02:00,\x1b0.5\n")
     when, energy = report.hints
-    assert "unreadable: there is '04/02/2013 01:00'; write 2013-02-04 00:30:00, year first (docs/input.md" in when
-    assert "not finite: there is '\\x1b0.5'; write 0.5, with a point (docs/input.md, Energy)" in energy
+    assert "unreadable: there is '04/02/2013 01:00'; write 2013-02-04 00:30:00, year first" in when
+    assert "not finite: there is '\\x1b0.5'; write 0.5, with a point" in energy
     long = ask(at("4" * 1000))[1].hints[0]
     assert f"there is '{'4' * 40}...'" in long
 

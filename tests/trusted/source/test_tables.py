@@ -69,9 +69,8 @@ def test_ids_as_numbers_in_one_table_and_text_in_the_other(ask: Any) -> None:
 
 
 def test_missing_columns_are_named(ask: Any) -> None:
-    with pytest.raises(
-        InputError, match=r"no column power \(the energy\)\. It has: household, timestamp, kwh\..*docs/"
-    ):
+    told = r'no column power \(the energy\)\. It has: household, timestamp, kwh\..*: energy = "COLUMN"\.'
+    with pytest.raises(InputError, match=told):
         ask(GOOD, energy="power")
     for homes in ({"household": ["a"], "lon": [1.0]}, {"household": ["a"], "x": [1], "y": [1], "lon": [1], "lat": [1]}):
         with pytest.raises(InputError, match=r"households\.parquet: it has (neither|both) of lon, lat and x, y"):

@@ -88,7 +88,11 @@ class Release:
 
     @property
     def about_the_truth(self) -> bool:
-        """Whether error bars are about the consumption itself, or only about the noise: see docs/release-format.md."""
+        """Whether error bars are about the consumption itself, or only about the noise.
+
+        Bars about the noise alone leave out what bounds cut off, and most of the error of spreading a measured sum over
+        its cells and steps.
+        """
         return isinstance(self._errors, Draws) or (
             isinstance(self._errors, JoinedErrors) and self._errors.about_the_truth
         )

@@ -26,7 +26,7 @@ def run(
 
     Shows a lower bound on epsilon for each mechanism, all at once with confidence 1 - 1e-6, and the ceiling: the most
     that so many runs could prove. Fails if a bound is above the claim, or if the attacks at epsilon 1 attain less than
-    they must (docs/audit.md).
+    they must.
     """
     from rich.console import Console
 

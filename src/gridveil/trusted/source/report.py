@@ -24,8 +24,8 @@ NOTHING_COUNTED = (
 FAULTS, OVER = (*READING_FAULTS, "energy above 1 GWh, counted as 1 GWh"), len(READING_FAULTS)
 
 READABLE = {
-    TIMESTAMP_FAULT: "write 2013-02-04 00:30:00, year first (docs/input.md, Time)",
-    ENERGY_FAULT: "write 0.5, with a point (docs/input.md, Energy)",
+    TIMESTAMP_FAULT: "write 2013-02-04 00:30:00, year first",
+    ENERGY_FAULT: "write 0.5, with a point",
 }
 """For text that has another form."""
 NOT_TEXT = {
@@ -37,8 +37,7 @@ NOT_TEXT = {
 BESIDE = (
     "files of the window's days are read whole, and on purpose those of the day before and the day after, in which "
     "readings of the window may lie: their rows of other times are here, as they should be. Where the files of the "
-    "window's own days hold another day's readings, those are here too, and then fewer readings count than you expect "
-    "(docs/regular-publication.md, Only the files of the window)"
+    "window's own days hold another day's readings, those are here too, and then fewer readings count than you expect"
 )
 
 LONGEST_SHOWN = 40

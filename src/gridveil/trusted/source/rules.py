@@ -117,7 +117,7 @@ def coordinates(table: ibis.Table, schema: HouseholdsTable) -> tuple[str, str]:
         has = "both" if found else "neither"
         msg = (
             f"{schema.path}: it has {has} of lon, lat and x, y. {told_columns(table)} "
-            "Say in a spec which columns hold the coordinates: [households] x = ..., y = ... (docs/input.md, Tables)"
+            'Name the columns of the coordinates in a spec (.toml), below [households]: x = "COLUMN", y = "COLUMN"'
         )
         raise InputError(msg)
     return found[0]

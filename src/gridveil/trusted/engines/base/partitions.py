@@ -127,9 +127,7 @@ def files_of(at: ReadingsTable | HouseholdsTable, window: Window | None = None) 
     """Return the files of a path or pattern; where a path of readings has fields for the day, those of the window."""
     path = at.path
     if "://" in path:
-        msg = (
-            f"{path}: DuckDB reads files of this machine; for those of a cluster give --engine spark (docs/engines.md)"
-        )
+        msg = f"{path}: DuckDB reads files of this machine; for those of a cluster give --engine spark"
         raise InputError(msg)
     if window is not None and isinstance(at, ReadingsTable) and has_fields(path):
         files = files_of_window(path, window, at.timezone)

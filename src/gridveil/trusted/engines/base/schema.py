@@ -106,11 +106,13 @@ def told_columns(table: ibis.Table) -> str:
 
 def require_columns(table: ibis.Table, path: str, names: dict[str, str]) -> None:
     """Refuse a table that lacks a column, saying which it has."""
-    missing = [f"{name} (the {role})" for role, name in names.items() if name not in table.columns]
+    missing = {role: name for role, name in names.items() if name not in table.columns}
     if missing:
+        wanted = ", ".join(f"{name} (the {role})" for role, name in missing.items())
+        settings = ", ".join(f'{role} = "COLUMN"' for role in missing)
         msg = (
-            f"{path}: no column {', '.join(missing)}. {told_columns(table)} "
-            "Say in a spec which column is which (docs/input.md, Tables)."
+            f"{path}: no column {wanted}. {told_columns(table)} "
+            f"Say in a spec (.toml) which column is which, below [readings] or [households]: {settings}."
         )
         raise InputError(msg)
 

@@ -143,7 +143,8 @@ class SparkEngine:
         if reason == LOST:
             msg = (
                 f"{path}: Spark lost a worker, and with it a part of what was kept of this table, which is not read "
-                "again because it may have changed. Run again, with workers that stay to the end (docs/engines.md)"
+                "again because it may have changed. Run again, with workers that stay to the end: no spot or "
+                "preemptible machines, and spark.dynamicAllocation.cachedExecutorIdleTimeout left at infinity"
             )
             raise InputError(msg)
         msg = (

@@ -99,7 +99,7 @@ def _start(settings: EngineSettings) -> SparkSession:
     from pyspark.sql import SparkSession
 
     if (settings.master or "").startswith("sc://"):
-        msg = f"master {settings.master}: Spark Connect is not served; submit gridveil to the cluster (docs/engines.md)"
+        msg = f"master {settings.master}: Spark Connect is not served; run gridveil as the driver, with spark-submit"
         raise UsageError(msg)
     if settings.master is not None and not KNOWN_MASTERS.fullmatch(settings.master):
         # Before Java is started, which would write to the terminal where it stopped.

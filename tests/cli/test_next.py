@@ -93,7 +93,7 @@ def test_every_run_publishes_the_next_window_and_says_which(say: Say, folder: Pa
 def test_a_window_that_is_not_over_is_no_error(say: Say, folder: Path) -> None:
     code, out, err = say("publish later.toml --next")
     assert code == 0, err
-    assert out.startswith("Nothing to publish yet: the next window, ")
+    assert out.startswith("Nothing to publish yet: window ")
     code, out, err = say("check later.toml")  # a timer runs it before `publish --next`
     assert code == 0, err
     assert "It is not over: `publish --next` waits until " in out

@@ -25,7 +25,10 @@ Timezone = Annotated[
     str | None, typer.Option(help="Of timestamps without offset", show_default="UTC", rich_help_panel=TABLES)
 ]
 Timestamps = Annotated[
-    str | None, typer.Option(help="Mark an interval's start or end", show_default="start", rich_help_panel=TABLES)
+    str | None,
+    typer.Option(
+        help="Whether timestamps mark the start or end of an interval", show_default="start", rich_help_panel=TABLES
+    ),
 ]
 Unit = Annotated[str | None, typer.Option(help="kWh, Wh or kW", show_default="kWh", rich_help_panel=TABLES)]
 Interval = Annotated[str | None, typer.Option(help="Of the meters, e.g. 30min; for kW", rich_help_panel=TABLES)]
@@ -37,14 +40,18 @@ Start = Annotated[str | None, typer.Option(help="First step, e.g. 2013-02-04T00:
 Step = Annotated[str | None, typer.Option(help="Length of a step", show_default="1h", rich_help_panel=TIME)]
 Steps = Annotated[int | None, typer.Option(help="How many steps", rich_help_panel=TIME)]
 BoundStep = Annotated[
-    float | None, typer.Option(help="Most kWh of a household a step", show_default="23 kW", rich_help_panel=PRIVACY)
+    float | None,
+    typer.Option(help="Bound on a household's kWh in a step", show_default="23 kW", rich_help_panel=PRIVACY),
 ]
 BoundWindow = Annotated[
     float | None,
-    typer.Option(help="Most kWh of a household in all", show_default="chosen privately", rich_help_panel=PRIVACY),
+    typer.Option(
+        help="Bound on a household's total kWh in the window", show_default="chosen privately", rich_help_panel=PRIVACY
+    ),
 ]
 Bound = Annotated[
-    str | None, typer.Option(help="auto: choose the bound in all privately, from epsilon", rich_help_panel=PRIVACY)
+    str | None,
+    typer.Option(help="auto: choose the bound on the total privately, with part of epsilon", rich_help_panel=PRIVACY),
 ]
 Epsilon = Annotated[
     str | None,
@@ -72,12 +79,12 @@ Choices = Annotated[str | None, typer.Option(help="How the settings were chosen"
 Ledger = Annotated[
     str | None,
     typer.Option(
-        help="What has been spent on whom: a file, or postgresql://... (gridveil ledger init makes one)",
+        help="Privacy ledger: a file or postgresql:// URL (gridveil ledger init makes one)",
         rich_help_panel=PRIVACY,
     ),
 ]
 Population = Annotated[
-    str | None, typer.Option(help="Whom of the ledger to debit, if it has several", rich_help_panel=PRIVACY)
+    str | None, typer.Option(help="Population to debit, if the ledger has more than one", rich_help_panel=PRIVACY)
 ]
 NoLedger = Annotated[
     bool,

@@ -11,9 +11,7 @@ from gridveil.model.errors import UsageError
 if TYPE_CHECKING:
     from gridveil.publishing.spec import Spec
 
-NO_LEDGER = (
-    "WARNING: no ledger. Nobody adds up what releases about these households cost together, and the label says so."
-)
+NO_LEDGER = "WARNING: no ledger. Cumulative privacy loss for these households is not tracked, and the label says so."
 NOT_OF_A_SPEC = {"source", "parameters", "operator_record", "next_window", "again"}
 NOT_THE_SPECS = "WARNING: the ledger that the spec states is not debited, because of --no-ledger."
 
@@ -129,5 +127,5 @@ def _due(spec: Spec) -> str:
         return f"There is no next window: {error}."
     name, end = (one.out or Path()).name, one.to_window().end
     if end <= datetime.now(UTC):
-        return f"The next window, {name}, is over already: give the command again."
-    return f"The next window, {name}, is over at {end.astimezone(timezone(one.tables()[0].timezone)).isoformat()}."
+        return f"The next window, {name}, has ended: give the command again."
+    return f"The next window, {name}, ends at {end.astimezone(timezone(one.tables()[0].timezone)).isoformat()}."

@@ -19,7 +19,7 @@ STEADY = 3600.0
 """Seconds that the time left is estimated from: a part of the readings may take minutes."""
 
 SELDOM = 10.0
-"""Seconds between two lines in a log, unless a stage begins, or is over of which the last line said otherwise."""
+"""Minimum seconds between log lines of a running stage."""
 
 WHOLE = "100 %"
 

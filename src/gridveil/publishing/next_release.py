@@ -46,7 +46,7 @@ class Waiting:
 
     def __str__(self) -> str:
         """Return it as sentences."""
-        waits = f"Nothing to publish yet: the next window, {self.turn.name}, is over at {self.over.isoformat()}."
+        waits = f"Nothing to publish yet: window {self.turn.name} ends at {self.over.isoformat()}."
         return "\n".join([*self.adopted, waits])
 
 

@@ -21,10 +21,10 @@ UNREADABLE = (
     "This release cannot be read any more: its files were changed, removed or damaged. "
     "Whoever runs the server can help."
 )
-FAILED = "The server failed to answer this. Whoever runs it finds out more in its log."
+FAILED = "The server failed to answer this. Details are in the server log."
 BUSY = "The server is busy with other large questions; ask again in a few seconds."
 TOO_LONG = "This took too long and was given up: ask in smaller pieces, or when the server is less busy."
-NO_FILE = "The server cannot read or write a file that this needs. Whoever runs it finds out more in its log."
+NO_FILE = "The server cannot read or write a file that this needs. Details are in the server log."
 UNKNOWN = "There is no release of this id; /api/releases lists those there are."
 
 BAD, MISSING, NOT_SO, LARGE, UNPROCESSABLE, FAULT, OVERLOADED = 400, 404, 405, 413, 422, 500, 503

@@ -54,7 +54,7 @@ class EngineSettings:
     scratch: Path | None = None
 
     def __post_init__(self) -> None:
-        """Refuse settings of another engine: they would go unheard."""
+        """Reject settings of other engines; they would be silently ignored."""
         if self.master is not None and self.name != "spark":
             msg = f"master: of Spark alone; the engine is {self.name} (give --engine spark, or leave it out)"
             raise UsageError(msg)

@@ -1,4 +1,4 @@
-"""Find the bound under which each method does best, on data kept apart for tuning; write evaluate/own_bounds.json.
+"""Find the bound under which each method does best, on data kept apart for tuning; write its table of bounds.
 
 python benchmarks/own_bounds.py STUDY.jsonl [--lcl PATH] [--repeats N] [--mechanisms a,b] [--epsilons 1,3,10,30]
 
@@ -16,7 +16,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-import gridveil.research
+import gridveil.research.compare
 from gridveil.mechanisms.registry import names
 from gridveil.research.commands.study_bar import study_bar
 from gridveil.research.compare.own_bounds import FACTORS, KINDS, scaled_bound
@@ -28,7 +28,7 @@ from gridveil.research.datasets.datasets import open_dataset
 from gridveil.research.datasets.placements import place_dataset
 from gridveil.trusted.kernel.bound import Bound
 
-TABLE = Path(gridveil.research.__file__).parent / "own_bounds.json"
+TABLE = Path(gridveil.research.compare.__file__).parent / "own_bounds.json"
 GRID = (32, 32)
 PLACEMENT = "uniform"
 DATASET = "lcl"

@@ -49,6 +49,9 @@ def main() -> None:
         # Package data: the sample of London households.
         data = "from gridveil.research.datasets.lcl import load_lcl; assert load_lcl().readings.shape[1] == 220"
         subprocess.run([PYTHON, "-c", data], check=True, env=environment, cwd=work)
+        # Package data: the proof beside the code that it is about.
+        if not (work / "site" / "gridveil" / "trusted" / "PROOF.md").is_file():
+            sys.exit("the wheel has no PROOF.md")
         # Package data: the page of the map.
         page = (
             "from pathlib import Path; from fastapi.testclient import TestClient; "

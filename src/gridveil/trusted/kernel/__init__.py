@@ -1,1 +1,1 @@
-"""The trusted rooms: bounds, budget, noise, accounts and the kernel that holds the true data."""
+"""The kernel, which holds the source, and what it rests on: bounds, questions, accounts and noise."""

@@ -1,4 +1,4 @@
-"""What the kernel asks of the ingested data. Nothing outside `privacy/` may call these methods."""
+"""What the kernel asks of the ingested data. Only `kernel.py` may call these methods."""
 
 from __future__ import annotations
 

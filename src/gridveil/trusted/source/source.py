@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class IngestedSource:
-    """Contributions as a table: `number` of the household, `step`, `wh`. Implements `privacy.source.Source`.
+    """Contributions as a table: `number` of the household, `step`, `wh`. Implements the kernel's `Source`.
 
     `located` has the `cell` of every number. `path` is what is said to be unreadable if the engine fails: its own words
     may quote rows. What was computed once is kept in the engine until `close`.

@@ -49,7 +49,7 @@ def ask_transform(
     Guarantee: a household is in one pillar, so it moves the answers by the transform of its contribution times
     entries of the space matrices: together, each divided by its relative scale, by at most the largest product of their
     absolute column sums times the sensitivity that the transform proves, or by the knapsack value of the whole matrix
-    if that is smaller. The scales make this cost `epsilon` in every pillar (a fixed charge). Only this room's
+    if that is smaller. The scales make this cost `epsilon` in every pillar (a fixed charge). Only the kernel's
     transforms are taken: a proof cannot come from outside.
     """
     check_held(scope.shape)

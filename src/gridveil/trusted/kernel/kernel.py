@@ -276,7 +276,7 @@ class Kernel:
         `epsilon`, in every pillar, whatever else is measured (a fixed charge).
         """
         window, epsilon = self._scope(window, None).window, checked_epsilon(epsilon)
-        bins = np.asarray(edges, dtype=np.int64)
+        bins = np.array(edges, dtype=np.int64)  # a copy, which nobody else can change after the check
         if bins.ndim != 1 or not len(bins) or (np.diff(bins) <= 0).any():
             msg = "edges must be a list of increasing whole numbers of Wh"
             raise UsageError(msg)

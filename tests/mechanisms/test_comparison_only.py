@@ -27,7 +27,7 @@ def test_it_is_refused_with_the_reason_and_the_way_on(name: str) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_a_third_party_cannot_take_its_name(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     entry = type("Entry", (), {"name": name, "load": staticmethod(lambda: object)})()
-    monkeypatch.setattr(registry, "entry_points", lambda **_: [entry])
+    monkeypatch.setattr("gridveil.model.registry.entry_points", lambda **_: [entry])
     assert name not in registry.names()
     with pytest.raises(UsageError, match="for comparisons only"):
         registry.make(name, {})

@@ -1,10 +1,10 @@
 import re
-from importlib.metadata import EntryPoint
 from pathlib import Path
 
 import numpy as np
 import pytest
 from tests.mechanisms.test_simple import BOUND, READINGS, WINDOW
+from tests.plugin import install
 
 from gridveil.mechanisms import registry
 from gridveil.mechanisms.base import Mechanism
@@ -38,10 +38,8 @@ def test_parameters_are_checked_and_read_from_text() -> None:
 
 def test_the_documented_mechanism_works_when_registered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     code = re.findall(r"```python\n(.*?)```", DOCS.read_text(), re.DOTALL)
-    (tmp_path / "my_package.py").write_text(code[-1])
+    install(tmp_path, registry.GROUP, "per-cell = my_package:PerCell", code[-1])
     monkeypatch.syspath_prepend(tmp_path)
-    entry = EntryPoint("per-cell", "my_package:PerCell", registry.GROUP)
-    monkeypatch.setattr(registry, "entry_points", lambda **_: [entry])
     assert registry.names()[-1] == "per-cell"
     kernel = kernel_on(READINGS, WINDOW, epsilon="1e9", bound=BOUND, seed=None)
     estimate = registry.make("per-cell", {}).release(kernel.face())

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import fields
-from importlib import import_module
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoint
 from typing import Any, NamedTuple
 
 from pydantic import TypeAdapter, ValidationError
 
 from gridveil.mechanisms.base import Mechanism
 from gridveil.model.errors import UsageError
+from gridveil.model.registry import Registry
 
 GROUP = "gridveil.mechanisms"
 
@@ -38,6 +38,7 @@ _BUILT_IN = {
     "privelet": "gridveil.mechanisms.literature.privelet:Privelet",
     "hdmm": "gridveil.mechanisms.literature.hdmm:Hdmm",
 }
+_MECHANISMS = Registry[Any]("mechanism", GROUP, _BUILT_IN)  # dataclasses that are a `Mechanism`
 _PRESETS = {
     "stpt-paper": "gridveil.mechanisms.stpt:STPT_PAPER",
     "fourier-20": "gridveil.mechanisms.literature.fourier:TWENTY",
@@ -74,8 +75,7 @@ COMPARISON_ONLY = {
 
 def names() -> list[str]:
     """Return the names of all mechanisms that may be published with, ours first."""
-    ours = {*_BUILT_IN, *COMPARISON_ONLY}
-    return [*_BUILT_IN, *sorted(entry.name for entry in entry_points(group=GROUP) if entry.name not in ours)]
+    return [name for name in _MECHANISMS.names() if name not in COMPARISON_ONLY]
 
 
 def summary(name: str) -> str:
@@ -102,7 +102,7 @@ def make(name: str, parameters: dict[str, Any]) -> Mechanism:
         has = ", ".join(sorted(known)) or "none"
         msg = f"mechanism {name} has no parameter {', '.join(unknown)}; it has: {has}"
         raise UsageError(msg)
-    preset = _load(_PRESETS[name]) if name in _PRESETS else {}
+    preset = EntryPoint(name, _PRESETS[name], GROUP).load() if name in _PRESETS else {}
     try:
         mechanism: Mechanism = TypeAdapter(kind).validate_python({**preset, **parameters})
     except ValidationError as error:
@@ -120,8 +120,6 @@ def train_steps(mechanism: Mechanism) -> int:
 
 
 def _class(name: str) -> Any:  # noqa: ANN401  # a dataclass that is a Mechanism; Python has no type for both
-    if name in _BUILT_IN:
-        return _load(_BUILT_IN[name])
     if name in COMPARISON_ONLY:
         promise = COMPARISON_ONLY[name].promise
         msg = (
@@ -129,13 +127,4 @@ def _class(name: str) -> Any:  # noqa: ANN401  # a dataclass that is a Mechanism
             " see how it does beside the others with `gridveil compare`"
         )
         raise UsageError(msg)
-    for entry in entry_points(group=GROUP):
-        if entry.name == name:
-            return entry.load()
-    msg = f"there is no mechanism {name!r}; there are: {', '.join(names())}"
-    raise UsageError(msg)
-
-
-def _load(place: str) -> Any:  # noqa: ANN401  # whatever stands at the place
-    module, _, attribute = place.partition(":")
-    return getattr(import_module(module), attribute)
+    return _MECHANISMS.load(name)

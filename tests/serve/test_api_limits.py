@@ -45,7 +45,7 @@ TOWN = "/api/releases/town"
         ("profile?timezone=../../etc/passwd", "timezone: not known; give a name such as Europe/London, or UTC"),
         ("profile?time=0:24", "time: there is no such parameter."),
         ("highest?count=ten", "count: input should be a valid integer"),
-        ("download/doc", "format: input should be 'netcdf', 'label', 'csv',"),
+        ("download/doc", "format: give one of netcdf, label, csv,"),
     ],
 )
 def test_mistakes_are_told_in_a_sentence(client: TestClient, url: str, sentence: str) -> None:

@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from gridveil.release.export.registry import EXPORTERS
+
 if TYPE_CHECKING:
-    from gridveil.release.export import Progress
+    from gridveil.model.progress import Progress
 
 SOON = 2.0
 """Seconds after which a bar is shown."""
@@ -19,7 +21,7 @@ SOON = 2.0
 
 def run(
     release: Annotated[Path, typer.Argument(help="The folder of a release, or of a series")],
-    to: Annotated[str, typer.Option(help="parquet, csv, geojson, geoparquet, zarr or xlsx")],
+    to: Annotated[str, typer.Option(help=", ".join(EXPORTERS.names()))],
     out: Annotated[Path, typer.Option(help="A new file; for zarr a new folder")],
 ) -> None:
     """Write a release with its error bars as a table or a map that other programs open."""

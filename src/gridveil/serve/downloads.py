@@ -5,21 +5,30 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, Literal, get_args
+from typing import Any, NamedTuple
 from zipfile import ZIP_DEFLATED, ZipFile
 
 from gridveil.model.errors import UsageError
-from gridveil.release.export import FORMATS, export, refusal
+from gridveil.release.export import EXPORTERS, export, refusal
 from gridveil.release.format.sums import digest
 from gridveil.serve.heavy import Heavy
 from gridveil.serve.served import Served
 
-Format = Literal["netcdf", "label", "csv", "parquet", "geojson", "geoparquet", "xlsx", "zarr"]
-
 MOST_ROWS = 500_000  # cells times steps of a file that is made while somebody waits
-OWN = {"netcdf": (".nc", "application/x-netcdf"), "label": (".yaml", "application/yaml")}
-# Files are sent as they are, compressed or not, so that a part of one can be asked for.
-TYPES = (*(kind for _, kind in OWN.values()), *(form.media_type for form in FORMATS.values()), "application/zip")
+
+
+class FileKind(NamedTuple):
+    """How a file's name ends, its type, and what the page calls it."""
+
+    suffix: str
+    media_type: str
+    description: str
+
+
+OWN = {
+    "netcdf": FileKind(".nc", "application/x-netcdf", "NetCDF, with everything"),
+    "label": FileKind(".yaml", "application/yaml", "Privacy label"),
+}
 
 
 @dataclass(frozen=True)
@@ -47,11 +56,15 @@ class Downloads:
             self._folder.cleanup()
             self._folder = None
 
-    def get(self, served: Served, form: Format) -> DownloadFile:
+    def get(self, served: Served, form: str) -> DownloadFile:
         """Return a file, made now if need be; one at a time, beside other questions."""
+        if form not in formats():
+            msg = f"format: give one of {', '.join(formats())}"
+            raise UsageError(msg)
+        kind = file_kind(form)
         if form in served.files:
             path = served.files[form]
-            return DownloadFile(path, file_name(served, form), OWN[form][1], self._digest(path))
+            return DownloadFile(path, file_name(served, form), kind.media_type, self._digest(path))
         why = _refused(served, form)
         if why is not None:
             raise UsageError(why)
@@ -61,7 +74,7 @@ class Downloads:
             if path not in self._made:
                 _make(served, path, form)
                 self._made.add(path)
-        return DownloadFile(path, path.name, FORMATS[form].media_type, self._digest(path))
+        return DownloadFile(path, path.name, kind.media_type, self._digest(path))
 
     def _digest(self, path: Path) -> str:
         """Return the digest of a file, computed when it is first handed out."""
@@ -73,23 +86,38 @@ class Downloads:
 def downloads(served: Served) -> list[dict[str, Any]]:
     """Return the files there are."""
     return [
-        {"format": form, "name": file_name(served, form), "bytes": served.sizes.get(form)}
-        for form in get_args(Format)
+        {
+            "format": form,
+            "description": file_kind(form).description,
+            "name": file_name(served, form),
+            "bytes": served.sizes.get(form),
+        }
+        for form in formats()
         if form in served.files or _refused(served, form) is None
     ]
 
 
+def formats() -> list[str]:
+    """Return the names of all formats: the release's own files, and those that exporters write."""
+    return [*OWN, *EXPORTERS.names()]
+
+
+def file_kind(form: str) -> FileKind:
+    """Return what a file of a format is like; a folder is sent as a zip archive."""
+    if form in OWN:
+        return OWN[form]
+    exporter = EXPORTERS.load(form)
+    suffix, zipped = (f"{exporter.suffix}.zip", " (zip)") if exporter.folder else (exporter.suffix, "")
+    return FileKind(suffix, exporter.media_type, exporter.description + zipped)
+
+
 def file_name(served: Served, form: str) -> str:
     """Return what a file is called where it is saved."""
-    return (
-        f"{served.id}.zarr.zip"
-        if form == "zarr"
-        else served.id + (OWN[form][0] if form in OWN else FORMATS[form].suffix)
-    )
+    return served.id + file_kind(form).suffix
 
 
-def _make(served: Served, path: Path, form: Format) -> None:
-    if form != "zarr":
+def _make(served: Served, path: Path, form: str) -> None:
+    if not EXPORTERS.load(form).folder:
         export(served.release, path, form)
         return
     with TemporaryDirectory(dir=path.parent) as aside:

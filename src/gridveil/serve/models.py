@@ -231,6 +231,7 @@ class Download(BaseModel):
     """A file to take along."""
 
     format: str
+    description: str
     name: str
     bytes: int | None = Field(description="null where the file is made when it is first asked for")
 

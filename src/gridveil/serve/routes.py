@@ -12,7 +12,7 @@ from gridveil.model.errors import UsageError
 from gridveil.serve import models, questions, regions
 from gridveil.serve.bodies import JSON, described, given
 from gridveil.serve.desk import Desk, QueryTask
-from gridveil.serve.downloads import Downloads, Format
+from gridveil.serve.downloads import Downloads, formats
 from gridveil.serve.facts import all_facts, listed
 from gridveil.serve.refusals import RESPONSES, NotModifiedError, UnknownReleaseError
 from gridveil.serve.served import Served, tag
@@ -27,6 +27,8 @@ PLANES: dict[int | str, dict[str, Any]] = {
 }
 
 MOST_PARAMETERS = 20
+
+FormatName = Annotated[str, Path(alias="format", json_schema_extra=lambda schema: schema.update(enum=formats()))]
 
 router = APIRouter(prefix="/api/releases", responses=RESPONSES)
 
@@ -198,7 +200,7 @@ def highest(asked: Asked, desk: At, what: Annotated[regions.AskedHighest, Query(
 
 
 @router.get("/{id}/download/{format}", summary="A file", response_class=FileResponse)
-def download(found: Found, request: Request, form: Annotated[Format, Path(alias="format")]) -> FileResponse:
+def download(found: Found, request: Request, form: FormatName) -> FileResponse:
     """Hand out the release in a format. All but `netcdf` and `label` are made when first asked for."""
     shelf: Downloads = request.app.state.downloads
     file = shelf.get(found, form)

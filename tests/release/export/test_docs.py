@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gridveil.release.export import FORMATS
+from gridveil.release.export import EXPORTERS
 
 PAGE = Path(__file__).parents[3] / "docs" / "exports.md"
 
@@ -20,6 +20,7 @@ def test_examples_of_the_page(publish: Callable[..., Path], monkeypatch: pytest.
 
 def test_every_format_and_limit_is_on_the_page() -> None:
     text = PAGE.read_text(encoding="utf-8")
-    for name, form in FORMATS.items():
+    for name in EXPORTERS.names():
+        form = EXPORTERS.load(name)
         row = next(line for line in text.splitlines() if line.startswith(f"| `{name}` "))
         assert row.split("|")[-2].strip().startswith("any" if form.most_rows is None else f"{form.most_rows:,}")

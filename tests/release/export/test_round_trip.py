@@ -9,7 +9,7 @@ import pytest
 from tests.release.export.conftest import BRITISH, LOCAL, ONE, Publish
 from tests.release.export.readers import MEASURES, Read, read
 
-from gridveil.release.export import FORMATS, export
+from gridveil.release.export import EXPORTERS, export
 from gridveil.release.format import wording
 from gridveil.release.format.label import Label
 from gridveil.release.query.open import Release
@@ -67,12 +67,12 @@ def digits(label: dict[str, object]) -> dict[str, object]:
 
 
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES.keys())
-@pytest.mark.parametrize("form", FORMATS)
+@pytest.mark.parametrize("form", EXPORTERS.names())
 def test_sums_error_bars_and_label_are_those_of_the_release(
     release_of: Publish, tmp_path: Path, form: str, case: dict[str, object]
 ) -> None:
     release = release_of(**case)
-    path = tmp_path / f"town{FORMATS[form].suffix}"
+    path = tmp_path / f"town{EXPORTERS.load(form).suffix}"
     written = export(release, path, form)
     assert written == [path] + ([Path(f"{path}.label.yaml")] if form == "csv" else [])
     got = read(form, path, release)
@@ -86,10 +86,10 @@ def test_sums_error_bars_and_label_are_those_of_the_release(
     assert "NOT PRIVATE" not in got.words
 
 
-@pytest.mark.parametrize("form", FORMATS)
+@pytest.mark.parametrize("form", EXPORTERS.names())
 def test_test_noise_is_said_to_be_not_private(release_of: Publish, tmp_path: Path, form: str) -> None:
     release = release_of(private=False)
-    path = tmp_path / f"town{FORMATS[form].suffix}"
+    path = tmp_path / f"town{EXPORTERS.load(form).suffix}"
     export(release, path, form)
     got = read(form, path, release)
     assert "NOT PRIVATE: made with test noise" in got.words
@@ -99,13 +99,13 @@ def test_test_noise_is_said_to_be_not_private(release_of: Publish, tmp_path: Pat
 
 def test_a_high_epsilon_is_said_plainly(release_of: Publish, tmp_path: Path) -> None:
     release = release_of(epsilon=8.0)
-    for form in FORMATS:
-        path = tmp_path / f"town{FORMATS[form].suffix}"
+    for form in EXPORTERS.names():
+        path = tmp_path / f"town{EXPORTERS.load(form).suffix}"
         export(release, path, form)
         assert "WARNING: epsilon 8 is high" in read(form, path, release).words
 
 
-@pytest.mark.parametrize("form", FORMATS)
+@pytest.mark.parametrize("form", EXPORTERS.names())
 def test_the_same_release_gives_the_same_bytes(release_of: Publish, tmp_path: Path, form: str) -> None:
     release = release_of()
     for name in ("first", "second"):

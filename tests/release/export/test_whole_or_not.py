@@ -19,7 +19,7 @@ from tests.release.export.readers import read
 from tests.release.export.test_round_trip import check_error_bars, check_sums
 
 from gridveil.model.errors import UsageError
-from gridveil.release.export import FORMATS, as_zarr, export
+from gridveil.release.export import EXPORTERS, as_zarr, export
 from gridveil.release.export import slabs as walk
 from gridveil.release.export.slabs import Slab, slabs
 
@@ -34,7 +34,7 @@ export(open_release(sys.argv[1]), sys.argv[2], sys.argv[3], progress)
 """
 
 
-@pytest.mark.parametrize("form", FORMATS)
+@pytest.mark.parametrize("form", EXPORTERS.names())
 def test_killed_half_way_leaves_nothing_under_the_name(release_of: Publish, tmp_path: Path, form: str) -> None:
     release_of()
     words = [sys.executable, "-c", KILLED, str(tmp_path / "release"), str(tmp_path / "town"), form]
@@ -42,7 +42,7 @@ def test_killed_half_way_leaves_nothing_under_the_name(release_of: Publish, tmp_
     assert {file.name for file in tmp_path.iterdir() if not file.name.startswith(".gridveil-")} == {"release"}
 
 
-@pytest.mark.parametrize("form", FORMATS)
+@pytest.mark.parametrize("form", EXPORTERS.names())
 def test_a_failure_half_way_leaves_nothing_at_all(release_of: Publish, tmp_path: Path, form: str) -> None:
     def fail(_stage: str, done: float) -> None:
         if done >= 0.5:
@@ -54,7 +54,7 @@ def test_a_failure_half_way_leaves_nothing_at_all(release_of: Publish, tmp_path:
     assert [file.name for file in tmp_path.iterdir()] == ["release"]
 
 
-@pytest.mark.parametrize("form", FORMATS)
+@pytest.mark.parametrize("form", EXPORTERS.names())
 def test_what_is_there_is_never_overwritten(release_of: Publish, tmp_path: Path, form: str) -> None:
     release = release_of()
     (tmp_path / "town").write_text("mine")
@@ -84,7 +84,7 @@ def test_a_table_whose_name_was_taken_meanwhile_leaves_no_label(release_of: Publ
     assert (tmp_path / "town.csv").read_text() == "mine"
 
 
-@pytest.mark.parametrize("form", FORMATS)
+@pytest.mark.parametrize("form", EXPORTERS.names())
 def test_everybody_may_read_it(release_of: Publish, tmp_path: Path, form: str) -> None:
     for path in export(release_of(), tmp_path / "town", form):
         assert path.stat().st_mode & 0o777 == (0o755 if path.is_dir() else 0o644)

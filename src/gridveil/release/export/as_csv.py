@@ -10,8 +10,10 @@ import pyarrow as pa
 from pyarrow import csv
 
 from gridveil.model.folder import new_file
+from gridveil.model.progress import Progress
 from gridveil.release.export.about import remarks
-from gridveil.release.export.slabs import PUBLIC, Progress, slabs
+from gridveil.release.export.registry import Exporter
+from gridveil.release.export.slabs import PUBLIC, slabs
 from gridveil.release.export.table import LongTable
 from gridveil.release.format.files import LABEL, dump_label
 from gridveil.release.query.open import Release
@@ -40,6 +42,9 @@ def write(release: Release, path: Path, progress: Progress) -> list[Path]:
         for file_aside in (aside, label):
             file_aside.chmod(PUBLIC)
     return [path, beside(path)]
+
+
+EXPORTER = Exporter(".csv", "text/csv", "CSV table", write)
 
 
 @contextmanager

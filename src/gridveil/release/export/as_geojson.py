@@ -14,10 +14,12 @@ from numpy.typing import NDArray
 
 from gridveil.geography.grid import Grid
 from gridveil.model.folder import new_file
+from gridveil.model.progress import Progress
 from gridveil.model.units import Floats
 from gridveil.release.export.about import about
 from gridveil.release.export.places import area_ids, outlines, to_lonlat
-from gridveil.release.export.slabs import PUBLIC, Progress, slabs
+from gridveil.release.export.registry import Exporter
+from gridveil.release.export.slabs import PUBLIC, slabs
 from gridveil.release.export.table import MEASURES
 from gridveil.release.format import wording
 from gridveil.release.query.open import Cells, Release
@@ -52,6 +54,9 @@ def write(release: Release, path: Path, progress: Progress) -> list[Path]:
             file.write("\n]}\n")
         aside.chmod(PUBLIC)
     return [path]
+
+
+EXPORTER = Exporter(".geojson", "application/geo+json", "GeoJSON map", write, most_rows=5_000_000)
 
 
 def _rings(grid: Grid) -> Floats:

@@ -14,9 +14,10 @@ import numpy as np
 import pyarrow as pa
 
 from gridveil.geography.grid import Grid
+from gridveil.model.progress import Progress
 from gridveil.release.export.as_parquet import write_table
 from gridveil.release.export.places import outlines
-from gridveil.release.export.slabs import Progress
+from gridveil.release.export.registry import Exporter
 from gridveil.release.export.table import LongTable
 from gridveil.release.query.open import Release
 
@@ -29,6 +30,9 @@ def write(release: Release, path: Path, progress: Progress) -> list[Path]:
     """Write the table; geometries are in the grid's own coordinate system, where cells are exact rectangles."""
     table = LongTable(release, {"geometry": polygons(release.grid)})
     return write_table(release, path, progress, table, {"geo": geo(release.grid)})
+
+
+EXPORTER = Exporter(".geo.parquet", "application/vnd.apache.parquet", "GeoParquet map", write)
 
 
 def polygons(grid: Grid) -> pa.Array:

@@ -10,8 +10,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from gridveil.model.folder import new_file
+from gridveil.model.progress import Progress
 from gridveil.release.export.about import about
-from gridveil.release.export.slabs import PUBLIC, SLAB, Progress, slabs
+from gridveil.release.export.registry import Exporter
+from gridveil.release.export.slabs import PUBLIC, SLAB, slabs
 from gridveil.release.export.table import MEASURES, LongTable
 from gridveil.release.query.open import Release
 
@@ -21,6 +23,9 @@ LARGEST_DICTIONARY = 2**25  # bytes; the outlines of 256 x 256 cells take 6 MB
 def write(release: Release, path: Path, progress: Progress) -> list[Path]:
     """Write the long table, with the label in the file's metadata."""
     return write_table(release, path, progress, LongTable(release))
+
+
+EXPORTER = Exporter(".parquet", "application/vnd.apache.parquet", "Parquet table", write)
 
 
 def write_table(

@@ -7,12 +7,16 @@ from pathlib import Path
 from typing import Any
 
 from gridveil.model.folder import new_file
+from gridveil.model.progress import Progress
 from gridveil.release.export.about import remarks
-from gridveil.release.export.slabs import PUBLIC, Progress, slabs
+from gridveil.release.export.registry import Exporter
+from gridveil.release.export.slabs import PUBLIC, slabs
 from gridveil.release.export.table import MEASURES, LongTable
 from gridveil.release.format.label import Label, describe
 from gridveil.release.query.open import Release
 
+MEDIA_TYPE = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
+MOST_ROWS = 2**20 - 1  # of a sheet, without its header
 DAY = 86_400_000  # milliseconds
 FIRST_DAY_OF_1970 = 25_569  # in Excel's count of days
 LONGEST_TEXT = 32_767  # in a cell
@@ -35,6 +39,9 @@ def write(release: Release, path: Path, progress: Progress) -> list[Path]:
             _write_words(book, release, table)
         aside.chmod(PUBLIC)
     return [path]
+
+
+EXPORTER = Exporter(".xlsx", MEDIA_TYPE, "Excel workbook", write, most_rows=MOST_ROWS)
 
 
 def _write_table(book: Any, release: Release, table: LongTable, progress: Progress) -> None:  # noqa: ANN401 - xlsxwriter has no types

@@ -11,8 +11,10 @@ from numpy.typing import ArrayLike, DTypeLike
 
 from gridveil.geography.grid import Grid
 from gridveil.model.folder import new_folder
+from gridveil.model.progress import Progress
 from gridveil.release.export.about import about
-from gridveil.release.export.slabs import Progress, slabs
+from gridveil.release.export.registry import Exporter
+from gridveil.release.export.slabs import slabs
 from gridveil.release.format import cf, wording
 from gridveil.release.format.netcdf import AXES, UNITS
 from gridveil.release.query.open import Release
@@ -48,6 +50,9 @@ def write(release: Release, path: Path, progress: Progress) -> list[Path]:
                 array[slab.steps] = getattr(slab, part)
         aside.chmod(0o755)
     return [path]
+
+
+EXPORTER = Exporter(".zarr", "application/zip", "Zarr store", write, folder=True)
 
 
 def chunks_of(shape: tuple[int, int, int]) -> tuple[int, int, int]:

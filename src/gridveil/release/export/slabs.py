@@ -2,26 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from gridveil.model.progress import Progress, silent
 from gridveil.release.query.open import Release
-
-Progress = Callable[[str, float], None]
-"""Called with the name of a stage and the fraction of it that is done."""
 
 SLAB = 2**20
 """Cells times steps that are held at a time."""
 
 STAGE = "export"
 PUBLIC = 0o644  # an export may be read by everybody, as a release may
-
-
-def silent(_stage: str, _done: float) -> None:
-    """Report progress to nobody."""
 
 
 @dataclass(frozen=True)

@@ -7,17 +7,6 @@ import {toHash} from './state.js';
 import {downloadCsv, give, highestTable, seriesTable, sliceTable} from './table.js';
 import {number} from './words.js';
 
-const NAMES = {
-  netcdf: 'NetCDF, with everything',
-  label: 'Privacy label',
-  csv: 'CSV table',
-  parquet: 'Parquet table',
-  geojson: 'GeoJSON map',
-  geoparquet: 'GeoParquet map',
-  xlsx: 'Excel workbook',
-  zarr: 'Zarr store (zip)',
-};
-
 /** Hand a canvas to the user as a picture. */
 export const downloadPng = (name, canvas) => canvas.toBlob((blob) => give(name, blob), 'image/png');
 
@@ -68,8 +57,8 @@ export function mount(element, store, api) {
     return make('button', {type: 'button', onclick: press}, name, note);
   }
 
-  const whole = ({format, name, bytes}) =>
-    make('a', {href: api.download(format), download: ''}, NAMES[format] ?? name, make('small', {}, size(bytes)));
+  const whole = ({format, description, bytes}) =>
+    make('a', {href: api.download(format), download: ''}, description, make('small', {}, size(bytes)));
 
   element.querySelector('.sheet').append(
     ...group('What you see', Object.entries(shown).map(([name, act]) => item(name, act))),

@@ -219,9 +219,9 @@ def test_specs_that_cannot_be_read(tmp_path: Path, content: bytes | None) -> Non
 @pytest.mark.parametrize(
     ("settings", "complaint"),
     [
-        ({"master": "local[2]"}, "of Spark alone"),
-        ({"engine": "postgres"}, "needs a database"),
-        ({"database": "postgresql://u:secret@h/d"}, "no other engine takes one"),
+        ({"master": "local[2]"}, "--engine spark"),
+        ({"engine": "postgres"}, "--database"),
+        ({"database": "postgresql://u:secret@h/d"}, "--engine postgres"),
         ({"engine": "oracle"}, "engine"),
         ({"memory": "4 potatoes"}, "write 4GB"),
         ({"memory": "1MB"}, "memory"),
@@ -274,5 +274,5 @@ def test_memory_is_refused_in_the_units_it_is_given_in() -> None:
 
 def test_engine_postgres_takes_no_scratch(tmp_path: Path) -> None:
     spec = make_spec({"engine": "postgres", "database": "postgresql://host/db", "scratch": tmp_path})
-    with pytest.raises(UsageError, match="scratch: engine postgres keeps everything in the database"):
+    with pytest.raises(UsageError, match="scratch"):
         spec.to_engine()

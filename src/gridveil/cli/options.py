@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from gridveil.model.errors import InputError, UsageError
+from gridveil.trusted.engines.base.registry import DEFAULT, ENGINES
 from gridveil.trusted.engines.base.schema import kind_of
 
 if TYPE_CHECKING:
@@ -92,7 +93,7 @@ NoLedger = Annotated[
 ]
 EngineName = Annotated[
     str | None,
-    typer.Option("--engine", help="duckdb, spark or postgres", show_default="duckdb", rich_help_panel=ENGINE),
+    typer.Option("--engine", help=", ".join(ENGINES.names()), show_default=DEFAULT, rich_help_panel=ENGINE),
 ]
 Master = Annotated[
     str | None, typer.Option(help="Of Spark, e.g. local[2] or spark://HOST:7077", rich_help_panel=ENGINE)
@@ -141,7 +142,7 @@ def spec_from(
     file = source if is_spec else spec
     settings = read_spec(Path(file)) if file is not None else {}
     given = {name: value for name, value in flags.items() if value is not None and value is not False}
-    engine = given.get("engine", settings.get("engine"))
+    engine = str(given.get("engine", settings.get("engine", DEFAULT)))
     if source is not None and not is_spec:
         settings["readings"] = {**_group(settings, "readings"), **_table(source, engine)}
         _check_named(settings["readings"], engine)
@@ -177,8 +178,9 @@ def _group(settings: dict[str, Any], name: str) -> dict[str, Any]:
     return group
 
 
-def _table(text: str, engine: object) -> dict[str, Any]:
-    if engine == "postgres" or (engine == "spark" and not _is_path(text)):
+def _table(text: str, name: str) -> dict[str, Any]:
+    engine = ENGINES.load(name)
+    if not engine.reads_files or (engine.has_catalogue and not _is_path(text)):
         return {"path": text, "table": text if kind_of(text) is None else None}
     path, _, table = text.partition("::")
     return {"path": path, "table": table or None}
@@ -189,10 +191,10 @@ def _is_path(text: str) -> bool:
     return "/" in text or "%" in text or glob.has_magic(text) or kind_of(text) is not None or Path(text).exists()
 
 
-def _check_named(table: dict[str, Any], engine: object) -> None:
+def _check_named(table: dict[str, Any], name: str) -> None:
     """Say it first if the one thing that was named is not there: a spec with a typing error in its name, perhaps."""
-    path = table["path"]
-    elsewhere = engine == "postgres" or (engine == "spark" and (table["table"] is not None or "://" in path))
+    path, engine = table["path"], ENGINES.load(name)
+    elsewhere = not engine.reads_files or (engine.has_catalogue and (table["table"] is not None or "://" in path))
     if not (elsewhere or glob.has_magic(path) or "%" in path) and not Path(path).exists():
         msg = f"{path}: there is no such file (a spec ends in .toml)"
         raise InputError(msg)

@@ -40,7 +40,7 @@ def check_apart(spec: Spec, folder: Path) -> None:
     """Refuse a series, which is published, in one folder with the private tables, or among the readings' folders."""
     series = Path(os.path.realpath(folder))
     for table in (spec.readings, spec.households):
-        if table is None or "://" in table.path or table.path == table.table or spec.engine == "postgres":
+        if table is None or "://" in table.path or table.path == table.table or not spec.reads_files:
             continue
         fixed = Path(os.path.realpath(_fixed(table.path)))
         if fixed.is_relative_to(series):

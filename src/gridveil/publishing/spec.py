@@ -21,8 +21,9 @@ from gridveil.model.errors import InputError, UsageError
 from gridveil.model.regular import read_small
 from gridveil.model.units import WH_PER_KWH
 from gridveil.model.window import Window, timezone
+from gridveil.trusted.engines.base.registry import DEFAULT, ENGINES
 from gridveil.trusted.engines.base.schema import HouseholdsTable, ReadingsTable, Seconds, kind_of
-from gridveil.trusted.engines.base.settings import EngineName, EngineSettings, enough, parse_size
+from gridveil.trusted.engines.base.settings import EngineSettings, enough, parse_size
 from gridveil.trusted.kernel.bound import SUPPLY, Bound
 from gridveil.trusted.ledger.place import is_address, may_hold_password
 
@@ -123,6 +124,13 @@ def _parse_table(table: object) -> object:
     return settings
 
 
+def _check_engine(name: str) -> str:
+    if name not in ENGINES.names():
+        msg = f"give one of {', '.join(ENGINES.names())}"
+        raise ValueError(msg)
+    return name
+
+
 def _parse_place(place: object) -> object:
     return str(place) if isinstance(place, Path) else place
 
@@ -150,7 +158,7 @@ class Spec(BaseModel):
     mechanism: str = DEFAULT_MECHANISM
     parameters: dict[str, Any] = Field(default_factory=dict)
     profile: Path | None = None
-    engine: EngineName = "duckdb"
+    engine: Annotated[str, AfterValidator(_check_engine)] = DEFAULT
     master: str | None = None
     database: Annotated[str | None, Field(repr=False)] = None
     memory: Annotated[int | None, BeforeValidator(parse_size), AfterValidator(enough)] = None
@@ -177,9 +185,14 @@ class Spec(BaseModel):
     def tables(self) -> tuple[ReadingsTable, HouseholdsTable]:
         """Return where the readings and the households are."""
         readings, households = self._given(self.readings, "readings"), self._given(self.households, "households")
-        if self.engine == "postgres":  # it has no files: a path given in their place is a table's name
-            return _named(readings, "readings"), _named(households, "households")
-        return readings, households
+        if self.reads_files:
+            return readings, households
+        return _named(readings, "readings", self.engine), _named(households, "households", self.engine)
+
+    @property
+    def reads_files(self) -> bool:
+        """Whether the engine reads files of this machine; if not, a path is a table's name."""
+        return ENGINES.load(self.engine).reads_files
 
     def to_grid(self) -> Grid:
         """Return the grid. A cell size in metres may move the extent's north-east corner out, to whole cells."""
@@ -291,9 +304,9 @@ class Spec(BaseModel):
         return value
 
 
-def _named(table: TableT, role: str) -> TableT:
+def _named(table: TableT, role: str, engine: str) -> TableT:
     if table.table is None and (kind_of(table.path) is not None or "/" in table.path):
-        msg = f"{role}: {table.path}: path is for files, and engine postgres has none; write table = ..."
+        msg = f"{role}: {table.path}: path is for files, and engine {engine} has none; write table = ..."
         raise UsageError(msg)
     name = table.table or table.path
     return replace(table, path=name, table=name)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from gridveil.trusted.engines.base.schema import HouseholdsTable, ReadingsTable
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from gridveil.model.window import Window
+    from gridveil.trusted.engines.base.settings import EngineSettings
 
 
 COUNTS = "-counts"
@@ -45,7 +46,20 @@ class Engine(Protocol):
     Required of an implementation, because the source's promise rests on it: whatever a row holds, no method but
     `complaints` makes success or failure of a query depend on it, and a value is read the same on every engine, or is
     null. Equal integers must come out of all engines, whatever the order and partitioning of rows.
+
+    takes: fields of `EngineSettings` that it uses; the others are refused.
+    needs: those of them that it cannot do without, each with an example.
+    reads_files: whether it reads files of this machine.
+    has_catalogue: whether it knows tables by their names alone, or files by addresses that this machine cannot open.
     """
+
+    takes: ClassVar[tuple[str, ...]]
+    needs: ClassVar[dict[str, str]]
+    reads_files: ClassVar[bool]
+    has_catalogue: ClassVar[bool]
+
+    def __init__(self, settings: EngineSettings) -> None:
+        """Connect. Only here and later is the engine's own library imported."""
 
     def open(self, role: str, at: ReadingsTable | HouseholdsTable, window: Window | None = None) -> Opened:
         """Return the publisher's table, all of it; `role` is what the engine calls it. Faults of a whole table raise.

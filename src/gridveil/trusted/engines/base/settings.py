@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Literal
 
 from gridveil.model.errors import UsageError
+from gridveil.trusted.engines.base.registry import DEFAULT, ENGINES
 
-EngineName = Literal["duckdb", "spark", "postgres"]
 UNITS = {"M": 10**6, "G": 10**9, "MB": 10**6, "GB": 10**9, "MiB": 2**20, "GiB": 2**30}
 SMALLEST_MEMORY = 256 * 10**6
 
@@ -47,20 +46,21 @@ class EngineSettings:
     scratch: a private folder for what does not fit into memory, and for going on after an interruption.
     """
 
-    name: EngineName = "duckdb"
+    name: str = DEFAULT
     master: str | None = None
     database: str | None = field(default=None, repr=False)
     memory: int | None = None
     scratch: Path | None = None
 
     def __post_init__(self) -> None:
-        """Reject settings of other engines; they would be silently ignored."""
-        if self.master is not None and self.name != "spark":
-            msg = f"master: of Spark alone; the engine is {self.name} (give --engine spark, or leave it out)"
-            raise UsageError(msg)
-        if (self.database is not None) != (self.name == "postgres"):
-            msg = "engine postgres needs a database (--database postgresql://...), and no other engine takes one"
-            raise UsageError(msg)
-        if self.scratch is not None and self.name == "postgres":
-            msg = "scratch: engine postgres keeps everything in the database (its temporary tables); leave it out"
-            raise UsageError(msg)
+        """Reject settings of another engine, which would have no effect, and an engine without those that it needs."""
+        engine = ENGINES.load(self.name)
+        for name in (one.name for one in fields(self)[1:]):
+            given = getattr(self, name) is not None
+            if given and name not in engine.takes:
+                others = " or ".join(other for other in ENGINES.names() if name in ENGINES.load(other).takes)
+                msg = f"{name}: engine {self.name} takes none; leave it out, or give --engine {others}"
+                raise UsageError(msg)
+            if not given and name in engine.needs:
+                msg = f"engine {self.name} needs a {name}: give --{name} {engine.needs[name]}"
+                raise UsageError(msg)

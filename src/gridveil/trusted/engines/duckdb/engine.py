@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager
 from datetime import datetime
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from gridveil.trusted.engines.base.engine import Opened
 from gridveil.trusted.engines.base.partitions import files_of
@@ -34,6 +34,11 @@ BATCH = 2**20
 
 class DuckDBEngine:
     """A fresh in-memory engine; what does not fit into memory goes to a private folder that is removed after."""
+
+    takes: ClassVar[tuple[str, ...]] = ("memory", "scratch")
+    needs: ClassVar[dict[str, str]] = {}
+    reads_files: ClassVar[bool] = True
+    has_catalogue: ClassVar[bool] = False
 
     def __init__(self, settings: EngineSettings) -> None:
         import ibis

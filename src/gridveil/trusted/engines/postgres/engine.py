@@ -7,7 +7,7 @@ import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from gridveil.model.address import Address
 from gridveil.model.errors import InputError
@@ -44,6 +44,11 @@ class PostgresEngine:
 
     The role needs SELECT on the two tables (or on the columns that are named), and TEMPORARY on the database.
     """
+
+    takes: ClassVar[tuple[str, ...]] = ("database", "memory")
+    needs: ClassVar[dict[str, str]] = {"database": "postgresql://..."}
+    reads_files: ClassVar[bool] = False
+    has_catalogue: ClassVar[bool] = True
 
     def __init__(self, settings: EngineSettings) -> None:
         self._session = Session(Address.of(settings.database or "", "the engine postgres"), settings.memory)

@@ -7,7 +7,7 @@ import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from gridveil.model.errors import InputError
 from gridveil.trusted.engines.base.engine import Opened
@@ -50,6 +50,11 @@ def _without_logging() -> Iterator[None]:
 
 class SparkEngine:
     """A session of Spark's. What is done to rows is done by Spark's own functions, in Java: no row visits Python."""
+
+    takes: ClassVar[tuple[str, ...]] = ("master", "memory", "scratch")
+    needs: ClassVar[dict[str, str]] = {}
+    reads_files: ClassVar[bool] = True
+    has_catalogue: ClassVar[bool] = True
 
     def __init__(self, settings: EngineSettings) -> None:
         self._session = session(settings)

@@ -1,5 +1,7 @@
 """Publish household electricity consumption over space and time under differential privacy.
 
+The public API is `gridveil.__all__`; everything else is internal and may change.
+
 >>> import gridveil
 >>> answer = gridveil.open("release").query(x=(0, 10), y=(0, 10))  # doctest: +SKIP
 """
@@ -11,28 +13,93 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from gridveil.publishing.next_release import publish_next
-    from gridveil.publishing.run import publish
+    from gridveil.geography.area import Area
+    from gridveil.geography.grid import Grid
+    from gridveil.mechanisms.base import Mechanism
+    from gridveil.model.errors import BudgetError, GridveilError, InputError, UsageError
+    from gridveil.model.estimate import Estimate, LinearNoise, NoisyParts, Posterior, Replicates
+    from gridveil.model.window import Window
+    from gridveil.publishing.check import check
+    from gridveil.publishing.next_release import Waiting, publish_next
+    from gridveil.publishing.run import Published, publish
+    from gridveil.publishing.spec import Spec
+    from gridveil.release.export import export
+    from gridveil.release.format.label import Label
+    from gridveil.release.query.open import Answer, Release
     from gridveil.release.query.open import open_for_python as open  # noqa: A004  # reads well as gridveil.open
+    from gridveil.release.verify.verify_series import verify_folder as verify
+    from gridveil.simulate.planning import Outlook, plan
+    from gridveil.trusted.kernel.bound import Bound
+    from gridveil.trusted.kernel.measure import Measure
+    from gridveil.trusted.source.report import Report
 
-__all__ = ["open", "publish", "publish_next"]
+__all__ = [
+    "Answer",
+    "Area",
+    "Bound",
+    "BudgetError",
+    "Estimate",
+    "Grid",
+    "GridveilError",
+    "InputError",
+    "Label",
+    "LinearNoise",
+    "Measure",
+    "Mechanism",
+    "NoisyParts",
+    "Outlook",
+    "Posterior",
+    "Published",
+    "Release",
+    "Replicates",
+    "Report",
+    "Spec",
+    "UsageError",
+    "Waiting",
+    "Window",
+    "check",
+    "export",
+    "open",
+    "plan",
+    "publish",
+    "publish_next",
+    "verify",
+]
 
-_PLACES = {
-    "open": ("gridveil.release.query.open", "open_for_python"),
-    "publish": ("gridveil.publishing.run", "publish"),
-    "publish_next": ("gridveil.publishing.next_release", "publish_next"),
+_MODULES = {
+    "geography.area": ("Area",),
+    "geography.grid": ("Grid",),
+    "mechanisms.base": ("Mechanism",),
+    "model.errors": ("BudgetError", "GridveilError", "InputError", "UsageError"),
+    "model.estimate": ("Estimate", "LinearNoise", "NoisyParts", "Posterior", "Replicates"),
+    "model.window": ("Window",),
+    "publishing.check": ("check",),
+    "publishing.next_release": ("Waiting", "publish_next"),
+    "publishing.run": ("Published", "publish"),
+    "publishing.spec": ("Spec",),
+    "release.export": ("export",),
+    "release.format.label": ("Label",),
+    "release.query.open": ("Answer", "Release", "open"),
+    "release.verify.verify_series": ("verify",),
+    "simulate.planning": ("Outlook", "plan"),
+    "trusted.kernel.bound": ("Bound",),
+    "trusted.kernel.measure": ("Measure",),
+    "trusted.source.report": ("Report",),
 }
+"""Where each public name is; a test compares it with the imports above."""
+
+_CALLED_THERE = {"open": "open_for_python", "verify": "verify_folder"}
 
 
 def __getattr__(name: str) -> Any:  # noqa: ANN401  # what is asked for
     """Import on first use: reading a release needs none of what publishing one does."""
     if name == "__version__":
         return version("gridveil")
-    if name not in _PLACES:
-        msg = f"module 'gridveil' has no attribute {name!r}"
-        raise AttributeError(msg)
-    module, attribute = _PLACES[name]
-    return getattr(import_module(module), attribute)
+    for module, names in _MODULES.items():
+        if name in names:
+            return getattr(import_module(f"gridveil.{module}"), _CALLED_THERE.get(name, name))
+    msg = f"module 'gridveil' has no attribute {name!r}"
+    raise AttributeError(msg)
 
 
 def __dir__() -> list[str]:

@@ -51,9 +51,9 @@ def run(
     """
     flags = {name: value for name, value in locals().items() if name not in ("source", "parameters", "strict")}
     from gridveil.cli import show
+    from gridveil.publishing.check import check
     from gridveil.publishing.next_release import upcoming
     from gridveil.publishing.plan import Plan
-    from gridveil.publishing.spec import NO_CRS
 
     spec = o.spec_from(source, parameters, flags)
     series = spec.cadence is not None
@@ -61,16 +61,13 @@ def run(
     waits = series and _tell_window(plan)
     try:
         with show.bars(spec.scratch) as tell:
-            ingested, report = plan.ingest(tell)
-            ingested.close()
+            report = check(plan.spec, progress=tell)
     except InputError as error:
         if not waits:
             raise
         show.out.print(f"There is nothing to look at yet ({error}).")
         return
     show.report(report, show.out)
-    if plan.in_degrees_of_nothing():
-        show.out.print(f"WARNING: {NO_CRS}. Without it `publish` refuses to go on.")
     if not report.counted and not waits:
         msg = "no reading counts: there is nothing to publish"
         raise InputError(msg)

@@ -49,10 +49,8 @@ def run(
 
     from gridveil.cli import show
     from gridveil.model.folder import check_new, write_new
-    from gridveil.publishing.run import allowed_budget
-    from gridveil.publishing.schedule import Schedule
     from gridveil.simulate import plan_words
-    from gridveil.simulate.planning import look_ahead
+    from gridveil.simulate.planning import plan
 
     check_new([figure])
     if figure is not None:
@@ -61,14 +59,8 @@ def run(
 
         kind = check_format(figure)
     spec = o.spec_from(source, parameters, flags, tables=False)
-    takes, cadence = None, spec.cadence
-    if cadence is not None:
-        schedule = Schedule.of(spec)
-        spec, takes = next(schedule.turns()).of(spec, spec.out), schedule.takes
-    if spec.epsilon is not None:
-        allowed_budget(spec)
     with show.bars() as tell:
-        outlook = look_ahead(spec, expect, takes=takes, progress=tell)
+        outlook = plan(spec, expect=expect, progress=tell)
     console = Console(highlight=False)
     console.width = console.width if console.is_terminal else WIDE
     show.out.print(plan_words.heading(outlook))
@@ -76,7 +68,7 @@ def run(
     summary, *others = plan_words.sentences(outlook)
     show.out.print(summary)
     console.print(plan_words.sizes(outlook))
-    for sentence in (*others, *plan_words.privacy(outlook.epsilon, cadence)):
+    for sentence in (*others, *plan_words.privacy(outlook.epsilon, spec.cadence)):
         show.out.print(sentence)
     if figure is not None:
         write_new(figure, as_file(draw_outlook(outlook), kind))

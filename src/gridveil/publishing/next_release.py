@@ -51,7 +51,7 @@ class Waiting:
 
 
 def publish_next(
-    spec: str | Path | None = None,
+    spec: Spec | str | Path | None = None,
     *,
     again: bool = False,
     progress: Progress = silent,
@@ -63,6 +63,8 @@ def publish_next(
     `Waiting` because the next one is not over.
 
     again: try a window once more that was debited, and has no release because the run failed then.
+
+    Raises what `publish` does.
     """
     return run_next(make_spec(settings, spec), again=again, progress=progress)
 

@@ -49,15 +49,20 @@ class Published:
 
 
 def publish(
-    spec: str | Path | None = None,
+    spec: Spec | str | Path | None = None,
     *,
     progress: Progress = silent,
     **settings: Any,  # noqa: ANN401  # see Spec
 ) -> Published:
-    """Publish a release by a TOML file, by settings (those of `Spec`; tables may be given as paths), or by both.
+    """Publish a release by a spec (or its TOML file), by settings, or by both, and return where it is and its label.
+
+    settings: those of `Spec`; they override those of the spec. A table may be given as its path.
 
     Everything that is public is checked before a row is read, and nothing is at `out` unless all went well. State a
     `ledger` (and a `population`, if it has several), which is debited before anything is measured, or `no_ledger=True`.
+
+    Raises `UsageError` for settings that are missing or do not fit, `InputError` for a table that cannot be read,
+    `BudgetError` where the ledger or the budget has no room. Once debited, a budget stays spent.
     """
     return run(make_spec(settings, spec), progress=progress)
 

@@ -136,7 +136,10 @@ def _parse_place(place: object) -> object:
 
 
 class Spec(BaseModel):
-    """One publication. What is `None` has not been stated; `publish` asks for it when it is needed."""
+    """The settings of one publication, or of a series: all of them public, as in the TOML file of a spec.
+
+    What is `None` has not been stated; `publish` asks for it when it is needed.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
@@ -346,11 +349,13 @@ def _beside(spec: Path, path: str) -> str:
     return path if "://" in path else str(spec.parent / path)
 
 
-def make_spec(settings: dict[str, Any], file: str | Path | None = None) -> Spec:
-    """Check settings; the first complaint names the setting and what was given. They override those of a TOML file."""
-    in_file = {} if file is None else read_spec(Path(file))
+def make_spec(settings: dict[str, Any], base: Spec | str | Path | None = None) -> Spec:
+    """Check settings; the first complaint names the setting and what was given. They override those of `base`."""
+    if isinstance(base, Spec) and not settings:
+        return base
+    before = dict(base or {}) if base is None or isinstance(base, Spec) else read_spec(Path(base))
     try:
-        return Spec.model_validate({**in_file, **settings})
+        return Spec.model_validate({**before, **settings})
     except ValidationError as error:
         complaints = [_complaint(dict(fault)) for fault in error.errors()]
     # Not from within the handler: pydantic's error repeats what was given, an address with its password perhaps.

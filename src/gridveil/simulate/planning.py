@@ -7,11 +7,15 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import timedelta
+from pathlib import Path
+from typing import Any
 
 from gridveil.mechanisms.base import Progress, silent
 from gridveil.model.errors import GridveilError
 from gridveil.publishing.plan import Plan
-from gridveil.publishing.spec import Spec
+from gridveil.publishing.run import allowed_budget
+from gridveil.publishing.schedule import Schedule
+from gridveil.publishing.spec import Spec, make_spec
 from gridveil.simulate.plan_curves import crossing, falling
 from gridveil.simulate.plan_questions import PlanQuestion, basis_of, questions
 from gridveil.simulate.plan_sizes import Cells, GridSize, coarser, finer, steps_that_fit, variant
@@ -120,6 +124,31 @@ class Outlook:
         """From how many households on the plan's own cells are useful, if from any number that was rehearsed."""
         known = {self.rehearsed: self.expected((1, 1)), **self.more}
         return crossing(dict(zip(known, falling(list(known.values())), strict=True)), USEFUL)
+
+
+def plan(
+    spec: Spec | str | Path | None = None,
+    *,
+    expect: int = 1000,
+    seconds: float = SECONDS,
+    progress: Progress = silent,
+    **settings: Any,  # noqa: ANN401  # see Spec
+) -> Outlook:
+    """Rehearse a publication on an invented town, and return the errors to expect at each epsilon, grid and step.
+
+    spec, settings: as of `publish`; tables, bounds, epsilon, a ledger and `out` are not needed, and not touched.
+    expect: rough public number of households.
+    seconds: about how long it may take.
+
+    Raises `UsageError` for settings that are missing or do not fit, `BudgetError` for an epsilon that is not allowed.
+    """
+    made, takes = make_spec(settings, spec), None
+    if made.cadence is not None:
+        schedule = Schedule.of(made)
+        made, takes = next(schedule.turns()).of(made, made.out), schedule.takes
+    if made.epsilon is not None:
+        allowed_budget(made)
+    return look_ahead(made, expect, takes=takes, seconds=seconds, progress=progress)
 
 
 def look_ahead(

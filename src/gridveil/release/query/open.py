@@ -276,7 +276,11 @@ def open_release(path: Path | str) -> Release:
 
 
 def open_for_python(path: Path | str) -> Release:
-    """Open a release or a series as `open_release` does, and warn if it is not all of the series."""
+    """Open the release in a folder, or all releases of a series as one, and return it, ready to be queried.
+
+    Of a series with gaps it is the longest run without one, and a warning says so. Raises `InputError` for a folder
+    that is no release.
+    """
     opened = open_release(path)
     if opened.label.note is not None:
         warnings.warn(f"{opened.label.note} gridveil.release.query.open.open_runs opens every run.", stacklevel=2)

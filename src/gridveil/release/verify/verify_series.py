@@ -2,24 +2,50 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import os
 from itertools import islice, pairwise
 from pathlib import Path
 
 from gridveil.model.errors import InputError
+from gridveil.model.progress import Progress, silent
 from gridveil.release.format.files import LABEL
-from gridveil.release.series.catalogue import CATALOGUE, Catalogue, Listed, read_catalogue
+from gridveil.release.series.catalogue import CATALOGUE, Catalogue, Listed, is_series, read_catalogue
 from gridveil.release.series.series import SeriesPart, check_alike, read_part
+from gridveil.release.verify.ledger_export import Export, is_export
 from gridveil.release.verify.verify import MOST_NAMED, Check, verify
 from gridveil.release.verify.verify_entry import Book
+from gridveil.trusted.ledger.book import open_ledger
+from gridveil.trusted.ledger.place import is_address
 
 FRESH_SERIES = "do not rely on it, get a fresh copy of the series"
 MOST_LOOKED_AT = 10_000
 
-Tell = Callable[[str, float], None]
+
+def verify_folder(path: Path | str, *, ledger: Path | str | None = None, progress: Progress = silent) -> list[Check]:
+    """Check that a release, or every release of a series, is whole, and that all it says of itself fits.
+
+    path: its folder, which may be anybody's: time and memory are limited.
+    ledger: the publisher's, or an export of it: is the release what was debited?
+
+    Returns what was looked at; only those whose `verdict` is "FAULT" are faults. Raises `InputError` where there is no
+    such folder, or no ledger.
+    """
+    folder, book = Path(path), None if ledger is None else _book(str(ledger))
+    if not folder.is_dir():
+        msg = f"{folder}: there is no such folder; give the folder of a release"
+        raise InputError(msg)
+    return (verify_series if is_series(folder) else verify)(folder, book, progress)
 
 
-def verify_series(folder: Path, ledger: Book | None = None, tell: Tell | None = None) -> list[Check]:
+def _book(where: str) -> Book:
+    """Return a ledger, or an export of one."""
+    if not is_address(where) and not os.path.lexists(where):
+        msg = f"{where}: there is no ledger there; give the path of the ledger that this release was debited to"
+        raise InputError(msg)
+    return Export(Path(where)) if is_export(Path(where)) else open_ledger(where)
+
+
+def verify_series(folder: Path, ledger: Book | None = None, progress: Progress = silent) -> list[Check]:
     """Look at all releases of a series that may be anybody's. Only "FAULT" is a fault."""
     try:
         catalogue = read_catalogue(folder)
@@ -31,8 +57,7 @@ def verify_series(folder: Path, ledger: Book | None = None, tell: Tell | None = 
         found, part = _release(folder, listed, ledger)
         checks += found
         parts += [] if part is None else [part]
-        if tell is not None:
-            tell("verify", number / len(catalogue.releases))
+        progress("verify", number / len(catalogue.releases))
     return [_catalogue(folder, catalogue, parts), *checks]
 
 

@@ -58,7 +58,7 @@ class Fault:
 
 @dataclass(frozen=True)
 class Report:
-    """What ingest saw. Exact counts of private data: show it to nobody but the operator."""
+    """What was read, counted and dropped, and why. Exact counts of private data: show it to the operator only."""
 
     households: int
     readings: int

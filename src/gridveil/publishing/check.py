@@ -1,0 +1,34 @@
+"""What a publication would drop and why, without publishing."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from gridveil.mechanisms.base import Progress, silent
+from gridveil.publishing.next_release import upcoming
+from gridveil.publishing.plan import Plan
+from gridveil.publishing.spec import NO_CRS, Spec, make_spec
+from gridveil.trusted.source.report import Report
+
+
+def check(
+    spec: Spec | str | Path | None = None,
+    *,
+    progress: Progress = silent,
+    **settings: Any,  # noqa: ANN401  # see Spec
+) -> Report:
+    """Read the tables as `publish` would and return what it would drop and why; nothing is published or debited.
+
+    spec, settings: as of `publish`; bounds, epsilon, a ledger and `out` are not needed. Of a series (a `cadence`) it is
+    the next window. The report has exact counts of private data: it is for the operator only.
+
+    Raises `UsageError` for settings that are missing or do not fit, `InputError` for a table that cannot be read.
+    """
+    made = make_spec(settings, spec)
+    plan = Plan.of(made if made.cadence is None else upcoming(made))
+    source, report = plan.ingest(progress)
+    source.close()
+    notices = (f"WARNING: {NO_CRS}. Without it `publish` refuses to go on.",) if plan.in_degrees_of_nothing() else ()
+    return replace(report, notices=(*report.notices, *notices))

@@ -2,18 +2,22 @@
 
 import re
 import tomllib
+import traceback
 from datetime import UTC, datetime
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, get_args
 
+import pandas as pd
 import pytest
+from pydantic import ValidationError
 
 from gridveil.cli import options
+from gridveil.mechanisms.registry import make
 from gridveil.model.errors import InputError, UsageError
 from gridveil.publishing.plan import Plan
 from gridveil.publishing.run import allowed_budget
-from gridveil.publishing.spec import DEFAULT_MECHANISM, make_spec, read_spec
+from gridveil.publishing.spec import DEFAULT_MECHANISM, Spec, make_spec, read_spec
 from gridveil.trusted.engines.base.settings import EngineSettings
 from gridveil.trusted.kernel.bound import Bound
 
@@ -111,6 +115,43 @@ def test_no_complaint_tells_a_password(settings: dict[str, Any]) -> None:
     assert SECRET not in str(refused.value)
     assert refused.value.__cause__ is None  # pydantic's own words repeat it
     assert refused.value.__context__ is None
+
+
+CANARY = "canary-71"
+ROWS = [{"household": CANARY, "timestamp": datetime(2013, 2, 4, tzinfo=UTC), "kwh": 71.717}]
+FRAME = pd.DataFrame(ROWS)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"readings": FRAME.kwh},
+        {"households": FRAME.household},
+        {"readings": ROWS},
+        {"readings": FRAME.to_dict("list")},
+        {"readings": {CANARY: 71.717}},
+        {"readings": {"path": FRAME}},
+        {"readings": {"path": "r", "table": FRAME}},
+        {"readings": {"path": "r", "unit": FRAME.to_csv() * 3}},
+        {"extent": FRAME},
+        {"grid": FRAME.to_numpy().tolist()},
+        {"parameters": FRAME},
+        {"spec": FRAME},
+    ],
+)
+def test_no_complaint_tells_a_row(settings: dict[str, Any]) -> None:
+    for refused_by in (make_spec, Spec.model_validate):
+        with pytest.raises((UsageError, ValidationError)) as refused:
+            refused_by(settings)
+        if refused_by is make_spec or CANARY not in settings.get("readings", ()):  # pydantic names what is not known
+            told = "".join(traceback.format_exception(refused.value))
+            assert not re.search(r"canary|71\.?71", told)
+
+
+def test_no_complaint_of_a_mechanism_tells_a_row() -> None:
+    with pytest.raises(UsageError, match=r"depth: .* \(given: a DataFrame\)") as refused:
+        make("stpt", {"depth": FRAME})
+    assert not re.search(r"canary|71\.?71", "".join(traceback.format_exception(refused.value)))
 
 
 def test_a_spec_does_not_show_its_ledgers_password() -> None:

@@ -1,5 +1,11 @@
 """What can go wrong, one small class per cause, with the exit code that the command line gives it."""
 
+from datetime import date
+from pathlib import Path
+
+LONGEST_SHOWN = 80
+"""Characters of a setting that an error repeats: a longer one may be a table as text."""
+
 
 class GridveilError(Exception):
     """Anything gridveil refuses to do. The message says what was wrong and what to do about it."""
@@ -31,3 +37,13 @@ class MissingExtraError(UsageError):
     def __init__(self, what: str, extra: str) -> None:
         self.extra = extra
         super().__init__(f"{what} needs an optional part: pip install 'gridveil[{extra}]'")
+
+
+def shown(given: object) -> str:
+    """Return a setting as an error may repeat it; of anything that may hold rows of a table, its type alone.
+
+    >>> shown("32"), shown([["household-3", 1.5]])
+    ("'32'", 'a list')
+    """
+    plain = given is None or isinstance(given, str | int | float | date | Path)
+    return repr(given) if plain and len(str(given)) <= LONGEST_SHOWN else f"a {type(given).__name__}"

@@ -17,7 +17,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 
 from gridveil.geography.crs import metres_per_unit
 from gridveil.geography.grid import Grid
-from gridveil.model.errors import InputError, UsageError
+from gridveil.model.errors import InputError, UsageError, shown
 from gridveil.model.regular import read_small
 from gridveil.model.units import WH_PER_KWH
 from gridveil.model.window import Window, timezone
@@ -116,11 +116,15 @@ def _parse_start(text: object) -> object:
 def _parse_table(table: object) -> object:
     """Take `path`, `path::table` and a table's name alone for the table that they name."""
     settings = {"path": str(table)} if isinstance(table, str | Path) else table
-    if isinstance(settings, dict) and not settings.get("table"):
-        path, mark, name = str(settings.get("path", "")).partition("::")
+    if not isinstance(settings, dict):
+        return settings
+    path, table = settings.get("path"), settings.get("table")
+    named = isinstance(table, str) and bool(table)
+    if named and path is None:
+        return {**settings, "path": table}  # of a database or a catalogue, which needs no path
+    if not named and isinstance(path, str | Path):
+        path, mark, name = str(path).partition("::")
         return {**settings, "path": path, "table": name} if mark else settings
-    if isinstance(settings, dict) and "path" not in settings:
-        return {**settings, "path": settings["table"]}  # of a database or a catalogue, which needs no path
     return settings
 
 
@@ -141,7 +145,7 @@ class Spec(BaseModel):
     What is `None` has not been stated; `publish` asks for it when it is needed.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, hide_input_in_errors=True)
 
     readings: Annotated[ReadingsTable | None, BeforeValidator(_parse_table)] = None
     households: Annotated[HouseholdsTable | None, BeforeValidator(_parse_table)] = None
@@ -330,7 +334,7 @@ def read_spec(path: Path) -> dict[str, Any]:
     except (ValueError, RecursionError) as error:
         msg = f"{path}: not a TOML file ({error})"
         raise InputError(msg) from error
-    for name in ("readings", "households"):
+    for name in TABLES:
         table = settings.get(name)
         if isinstance(table, dict) and isinstance(table.get("path"), str):
             table["path"] = _beside(path, table["path"])
@@ -367,14 +371,18 @@ def _complaint(fault: dict[str, Any]) -> str:
     if fault["type"] in {"extra_forbidden", "unexpected_keyword_argument"}:
         close = difflib.get_close_matches(str(fault["loc"][-1]), KNOWN, n=1)
         told = "there is no such setting" + (f"; did you mean {close[0]}?" if close else "")
+        if not close and fault["loc"][0] in TABLES:  # a table by columns or households, perhaps: its keys are private
+            return f"  {fault['loc'][0]}: a setting of it is not known; give a path, or a table and its columns' names"
     else:
         told = fault["msg"].removeprefix("Value error, ")
-        told = told if fault["loc"][:1] in LEDGER else f"{told} (given: {fault['input']!r})"
+        told = told if fault["loc"][:1] in LEDGER else f"{told} (given: {shown(fault['input'])})"
     if may_hold_password(name + told):
         known = next((str(part) for part in fault["loc"][:1] if part in KNOWN), "a setting")
         return f"  {known}: it does not fit (what was given is not repeated: it may hold a password)"
     return f"  {name}: {told}"
 
+
+TABLES = ("readings", "households")
 
 LEDGER = {("ledger",), ("no_ledger",), ("database",)}
 """Settings whose values are not repeated: they may be an address with a password."""

@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from gridveil.mechanisms.base import Progress, silent
+from gridveil.publishing.in_memory import spec_with_tables
 from gridveil.publishing.next_release import upcoming
 from gridveil.publishing.plan import Plan
-from gridveil.publishing.spec import NO_CRS, Spec, make_spec
+from gridveil.publishing.spec import NO_CRS, Spec
 from gridveil.trusted.source.report import Report
 
 
@@ -26,9 +27,10 @@ def check(
 
     Raises `UsageError` for settings that are missing or do not fit, `InputError` for a table that cannot be read.
     """
-    made = make_spec(settings, spec)
-    plan = Plan.of(made if made.cadence is None else upcoming(made))
-    source, report = plan.ingest(progress)
-    source.close()
-    notices = (f"WARNING: {NO_CRS}. Without it `publish` refuses to go on.",) if plan.in_degrees_of_nothing() else ()
+    with spec_with_tables(settings, spec) as made:
+        plan = Plan.of(made if made.cadence is None else upcoming(made))
+        source, report = plan.ingest(progress)
+        source.close()
+        in_degrees = plan.in_degrees_of_nothing()
+    notices = (f"WARNING: {NO_CRS}. Without it `publish` refuses to go on.",) if in_degrees else ()
     return replace(report, notices=(*report.notices, *notices))

@@ -17,6 +17,7 @@ from zoneinfo import ZoneInfo
 from gridveil.mechanisms.base import Progress, silent
 from gridveil.mechanisms.registry import make, train_steps
 from gridveil.model.errors import BudgetError, UsageError
+from gridveil.publishing.in_memory import spec_with_tables
 from gridveil.publishing.learned_shape import learn_shape
 from gridveil.publishing.next_checks import check_apart, check_calendar, check_debits, check_last_interval, check_listed
 from gridveil.publishing.next_recovery import list_release, next_turn, with_unlisted
@@ -24,7 +25,7 @@ from gridveil.publishing.operator_record import check_record
 from gridveil.publishing.run import Published, check_out, check_scratch, run
 from gridveil.publishing.schedule import Schedule, Turn
 from gridveil.publishing.series_lock import alone
-from gridveil.publishing.spec import HOW_TO_CHOOSE, Spec, make_spec
+from gridveil.publishing.spec import HOW_TO_CHOOSE, Spec
 from gridveil.release.format.label import GridFacts
 from gridveil.release.series.catalogue import Catalogue, is_series, read_catalogue
 from gridveil.release.series.series import read_part
@@ -66,7 +67,8 @@ def publish_next(
 
     Raises what `publish` does.
     """
-    return run_next(make_spec(settings, spec), again=again, progress=progress)
+    with spec_with_tables(settings, spec) as made:
+        return run_next(made, again=again, progress=progress)
 
 
 def run_next(

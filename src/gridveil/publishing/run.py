@@ -17,9 +17,10 @@ from gridveil.model.folder import check_times
 from gridveil.model.window import Window
 from gridveil.publishing.bounded import release_with_private_bound
 from gridveil.publishing.debit import Spending
+from gridveil.publishing.in_memory import spec_with_tables
 from gridveil.publishing.operator_record import check_record, inputs, write_record
 from gridveil.publishing.plan import Plan
-from gridveil.publishing.spec import HOW_TO_CHOOSE, NO_CRS, Spec, make_spec
+from gridveil.publishing.spec import HOW_TO_CHOOSE, NO_CRS, Spec
 from gridveil.publishing.statement import make_label
 from gridveil.release.format.label import Label
 from gridveil.release.format.room import check_room
@@ -56,7 +57,8 @@ def publish(
 ) -> Published:
     """Publish a release by a spec (or its TOML file), by settings, or by both, and return where it is and its label.
 
-    settings: those of `Spec`; they override those of the spec. A table may be given as its path.
+    settings: those of `Spec`; they override those of the spec. A table may be given as its path or, to DuckDB, itself:
+    a DataFrame, an Arrow table or a DuckDB relation (`readings=frame`, or `readings={"table": frame, "unit": "Wh"}`).
 
     Everything that is public is checked before a row is read, and nothing is at `out` unless all went well. State a
     `ledger` (and a `population`, if it has several), which is debited before anything is measured, or `no_ledger=True`.
@@ -64,7 +66,8 @@ def publish(
     Raises `UsageError` for settings that are missing or do not fit, `InputError` for a table that cannot be read,
     `BudgetError` where the ledger or the budget has no room. Once debited, a budget stays spent.
     """
-    return run(make_spec(settings, spec), progress=progress)
+    with spec_with_tables(settings, spec) as made:
+        return run(made, progress=progress)
 
 
 def run(

@@ -12,6 +12,7 @@ from typing import Any
 
 from gridveil.mechanisms.base import Progress, silent
 from gridveil.model.errors import GridveilError
+from gridveil.publishing.in_memory import with_paths
 from gridveil.publishing.plan import Plan
 from gridveil.publishing.run import allowed_budget
 from gridveil.publishing.schedule import Schedule
@@ -142,7 +143,7 @@ def plan(
 
     Raises `UsageError` for settings that are missing or do not fit, `BudgetError` for an epsilon that is not allowed.
     """
-    made, takes = make_spec(settings, spec), None
+    made, takes = make_spec(with_paths(settings), spec), None
     if made.cadence is not None:
         schedule = Schedule.of(made)
         made, takes = next(schedule.turns()).of(made, made.out), schedule.takes

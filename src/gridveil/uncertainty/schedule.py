@@ -23,7 +23,7 @@ class StepWeights:
     def of_periods(cls, periods: NDArray[np.int64]) -> StepWeights:
         """Every step from start up to the end, once.
 
-        >>> Schedule.of_periods(np.array([[1, 3], [0, 2]])).steps.tolist()
+        >>> StepWeights.of_periods(np.array([[1, 3], [0, 2]])).steps.tolist()
         [0, 1, 1, 2]
         """
         lengths = periods[:, 1] - periods[:, 0]

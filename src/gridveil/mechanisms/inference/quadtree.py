@@ -18,7 +18,7 @@ class QuadtreeLevel:
     A number per block is an array whose last two axes are blocks along x and along y. Levels are nested also when
     a side of the grid is no power of two; blocks then differ by a cell.
 
-    >>> Level(nx=5, ny=3, depth=1).of_cell_x
+    >>> QuadtreeLevel(nx=5, ny=3, depth=1).of_cell_x
     array([0, 0, 0, 1, 1])
     """
 

@@ -40,7 +40,7 @@ class ColourScale:
     def places(self, kwh: Floats) -> Floats:
         """Return places on the colour bar, 0 to 1.
 
-        >>> Scale(4.0).places(np.array([-1.0, 1.0, 4.0, 9.0]))
+        >>> ColourScale(4.0).places(np.array([-1.0, 1.0, 4.0, 9.0]))
         array([0. , 0.5, 1. , 1. ])
         """
         return np.sqrt(np.clip(kwh / self.top, 0.0, 1.0))

@@ -140,7 +140,7 @@ def _promise(epsilon: float, labels: list[Label]) -> str:
         *([] if all(label.private for label in labels) else [wording.NOT_PRIVATE_WHY]),
         f"ε = {epsilon:g} for a release. {wording.promise(epsilon)}",
         *([f"All {count} releases of one town together would be ε = {count * epsilon:g}."] if count > 1 else []),
-        f"Protected is {privacy.unit}.",
+        f"Protected is {wording.UNITS[privacy.unit]}.",
         *attacks_in_words([AttackStatement(privacy.attack_rates, "one of these releases")]),
         *wording.high_epsilon(epsilon),
         *dict.fromkeys(sentence for label in labels for sentence in _bounds(label)),

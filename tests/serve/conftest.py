@@ -85,7 +85,7 @@ def refused(client: TestClient, url: str, body: object = None, status: int = 422
     assert response.status_code == status, response.text
     assert response.headers["content-type"] == "application/json"
     told = response.json()
-    assert list(told) == ["detail"]
+    assert list(told) == ["detail", "code"]
     assert len(told["detail"]) <= 303
     return str(told["detail"])
 

@@ -26,13 +26,13 @@ def from_limits(release: Release, text: str) -> Area:
         west, south, east, north = (float(limit) for limit in text.split(","))
     except ValueError as error:
         msg = f"--bbox {text}: write WEST,SOUTH,EAST,NORTH, e.g. {extent} for all"
-        raise UsageError(msg) from error
+        raise UsageError(msg, code="bbox-syntax") from error
     if west >= grid.x1 or east <= grid.x0 or south >= grid.y1 or north <= grid.y0:
         msg = (
             f"--bbox {text} covers nothing of the map: give limits in the map's own coordinates, which are "
             f"{_system(grid.crs)} and go from {grid.x0:g},{grid.y0:g} to {grid.x1:g},{grid.y1:g}"
         )
-        raise UsageError(msg)
+        raise UsageError(msg, code="area-outside-map")
     return Area.rectangle(grid, west, south, east, north)
 
 
@@ -57,10 +57,10 @@ def read(file: Path) -> Any:  # noqa: ANN401 - whatever JSON there is; Area look
         return json.loads(read_small(file, LARGEST))
     except FileNotFoundError as error:
         msg = f"{file}: there is no such file"
-        raise InputError(msg) from error
+        raise InputError(msg, code="file-missing") from error
     except (OSError, ValueError, RecursionError) as error:
         msg = f"{file}: not a GeoJSON file that can be read ({error})"
-        raise InputError(msg) from error
+        raise InputError(msg, code="geojson-unreadable") from error
 
 
 def features(content: Any) -> list[tuple[str, Any]]:  # noqa: ANN401 - anybody's JSON

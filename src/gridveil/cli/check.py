@@ -70,10 +70,10 @@ def run(
     show.report(report, show.out)
     if not report.counted and not waits:
         msg = "no reading counts: there is nothing to publish"
-        raise InputError(msg)
+        raise InputError(msg, code="nothing-counted")
     if strict and _to_report(report, plan.spec):
         msg = "--strict: there is something to report"
-        raise InputError(msg)
+        raise InputError(msg, code="findings-strict")
 
 
 def _tell_window(plan: Plan) -> bool:

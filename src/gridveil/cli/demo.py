@@ -20,7 +20,7 @@ def run(
 
     if out.exists():
         msg = f"{out}: already there, and never overwritten; give another --out"
-        raise UsageError(msg)
+        raise UsageError(msg, code="out-exists")
     with show.bars() as tell:
         releases = run_demo(out, tell)
     first = next(iter(releases.values()))

@@ -71,7 +71,7 @@ def init(
 
     if unit is Unit.household_window and window is None:
         msg = "--unit household-window needs --window day, week, month or year: the one that releases keep within"
-        raise UsageError(msg)
+        raise UsageError(msg, code="ledger-window-missing")
     calendar = window and window.value
     added = Population(population, cap_of(cap), unit.value, calendar, timezone or ("UTC" if calendar else None))
     book = create_ledger(ledger)
@@ -111,7 +111,7 @@ def show_(
     accounts = [words.LedgerAccount(book.entries(name)) for name in names]
     if figure is not None and len(accounts) != 1:
         msg = f"--figure is of one population; choose it with --population. There are: {', '.join(names) or 'none yet'}"
-        raise UsageError(msg)
+        raise UsageError(msg, code="figure-needs-population")
     console = Console(highlight=False, markup=False)
     console.width = console.width if console.is_terminal else WIDE
     if not accounts:
@@ -151,7 +151,7 @@ def verify(
     if new_head:
         if against is None:
             msg = "--new-head needs --against NEWEST-EXPORT: nothing else tells whether the ledger is an old copy"
-            raise UsageError(msg)
+            raise UsageError(msg, code="new-head-needs-export")
         book.new_head(earlier)
     faults = book.verify()
     chains = []
@@ -202,7 +202,7 @@ def _write(path: Path, content: bytes) -> None:
             aside.chmod(PUBLIC)
     except OSError as error:
         msg = f"{path}: it cannot be written there ({error.strerror}); give another place"
-        raise UsageError(msg) from error
+        raise UsageError(msg, code="ledger-export-unwritable") from error
 
 
 def _missing(release: Path, debits: set[str]) -> list[str]:

@@ -82,7 +82,7 @@ def main() -> None:
     try:
         app()
     except GridveilError as error:
-        _tell("\n".join([str(error), *getattr(error, "__notes__", [])]))
+        _tell("\n".join([f"{error} [{error.code}]", *getattr(error, "__notes__", [])]))
         sys.exit(error.exit_code)
     except OSError as error:
         if error.strerror is None:

@@ -174,7 +174,7 @@ def _group(settings: dict[str, Any], name: str) -> dict[str, Any]:
     group = settings.get(name, {})
     if not isinstance(group, dict):
         msg = f"{name} in the spec must be a group of settings ([{name}] and lines below it), not {group!r}"
-        raise UsageError(msg)
+        raise UsageError(msg, code="spec-group-syntax")
     return group
 
 
@@ -197,12 +197,12 @@ def _check_named(table: dict[str, Any], name: str) -> None:
     elsewhere = not engine.reads_files or (engine.has_catalogue and (table["table"] is not None or "://" in path))
     if not (elsewhere or glob.has_magic(path) or "%" in path) and not Path(path).exists():
         msg = f"{path}: there is no such file (a spec ends in .toml)"
-        raise InputError(msg)
+        raise InputError(msg, code="spec-missing")
 
 
 def _pair(text: str) -> tuple[str, str]:
     name, equals, value = text.partition("=")
     if not equals:
         msg = f"--set {text}: write NAME=VALUE, e.g. --set depth=5"
-        raise UsageError(msg)
+        raise UsageError(msg, code="set-syntax")
     return name, value

@@ -76,7 +76,7 @@ def run(
 
     if again and not next_window:
         msg = "--again is for a window of a series: give it with --next"
-        raise UsageError(msg)
+        raise UsageError(msg, code="again-without-next")
     spec = o.spec_from(source, parameters, flags)
     if spec.no_ledger:
         spec.check_ledger()

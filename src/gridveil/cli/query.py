@@ -87,13 +87,13 @@ def run(
 def _check_together(cells: str | None, bbox: str | None, area: Path | None, each: bool) -> None:
     if bbox is not None and area is not None:
         msg = "give --bbox or --area, not both"
-        raise UsageError(msg)
+        raise UsageError(msg, code="area-given-twice")
     if cells is not None and (bbox is not None or area is not None):
         msg = "give --x and --y, or an area, not both"
-        raise UsageError(msg)
+        raise UsageError(msg, code="area-and-range")
     if each and area is None:
         msg = "--each is of the polygons of a file: give --area FILE too"
-        raise UsageError(msg)
+        raise UsageError(msg, code="each-without-area")
 
 
 def _run_of(runs: list[Release], period: Period) -> Release:
@@ -165,7 +165,7 @@ def _range(text: str | None, axis: str) -> tuple[int, int] | None:
         return int(first), int(last) if colon else int(first) + 1
     except ValueError as error:
         msg = f"--{axis} {text}: counted from 0, not in coordinates; write 0:10 for the first ten, 3 for one"
-        raise UsageError(msg) from error
+        raise UsageError(msg, code="range-syntax") from error
 
 
 def _period(text: str | None) -> Period:
@@ -180,4 +180,4 @@ def _period(text: str | None) -> Period:
         day = datetime.strptime(text, "%Y-%m-%d").date()  # noqa: DTZ007  # Python would take 2013-W06 for its Monday
         return day.isoformat(), (day + DAY).isoformat()
     msg = f"--time {text}: write a day, 2013-02-04, or FROM/TO, 2013-02-04T17/2013-02-04T20 (UTC), or steps 0:24"
-    raise UsageError(msg)
+    raise UsageError(msg, code="time-syntax")

@@ -43,4 +43,4 @@ def run(
     if faults:
         remedies = dict.fromkeys(check.remedy for check in faults)
         msg = f"{release}: {len(faults)} fault{'s' if len(faults) > 1 else ''}; {'; '.join(remedies)}"
-        raise InputError(msg)
+        raise InputError(msg, code="release-faulty")

@@ -17,5 +17,6 @@ def refuse(path: object) -> InputError:
         f"{path}: a pickle is a program, and gridveil runs no program that comes as data. If you trust where the file "
         "is from, turn it into Parquet yourself, in an environment of its own with pandas and pyarrow, by these three "
         "lines (with the file's name and the true time of the first hour, which the pickle does not hold; values are "
-        f"taken as kWh), and give readings.parquet to gridveil:\n\n{SNIPPET}"
+        f"taken as kWh), and give readings.parquet to gridveil:\n\n{SNIPPET}",
+        code="pickle-refused",
     )

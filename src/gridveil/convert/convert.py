@@ -59,7 +59,7 @@ def convert(name: str, inputs: list[Path], out: Path, tell: Tell | None = None) 
     """
     if name not in FORMATS:
         msg = f"format {name!r} is not known; give one of {', '.join(FORMATS)}"
-        raise UsageError(msg)
+        raise UsageError(msg, code="layout-unknown")
     if name == "pickle":
         raise refuse(inputs[0])
     with _writing(out), new_folder(out) as aside, _engine(aside) as con:
@@ -111,7 +111,7 @@ def _of_format(loader: Loader, found: list[Member]) -> tuple[list[Member], list[
     if named or not members:
         member, line = (named or others)[0]
         msg = f"{member}: line {line} is not as it should be. Expected: {loader.expected}"
-        raise InputError(msg)
+        raise InputError(msg, code="line-unexpected")
     _refuse_twice(members)
     return members, [str(member) for member, _ in others]
 
@@ -123,7 +123,7 @@ def _refuse_twice(members: list[Member]) -> None:
         name = Path(member.inside[-1] if member.inside else member.path).name
         if name in places:
             msg = f"{member}: {name} is also in {places[name]}; give one of them"
-            raise InputError(msg)
+            raise InputError(msg, code="household-twice")
         places[name] = member
 
 
@@ -137,7 +137,7 @@ def _writing(out: Path) -> Iterator[None]:
     except (duckdb.Error, pa.ArrowException, OSError) as error:
         reason = str(error).partition("\n")[0]
         msg = f"{out}: cannot be written ({reason}). Check free space and that you may write there; nothing was left"
-        raise UsageError(msg) from error
+        raise UsageError(msg, code="convert-unwritable") from error
     except RuntimeError as error:
         if "interrupted" in str(error).lower():  # what the engine makes of Ctrl-C
             raise KeyboardInterrupt from error

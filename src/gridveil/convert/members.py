@@ -78,10 +78,10 @@ def reading(name: str) -> Iterator[None]:
             f"{name}: this zip is packed in a way that Python cannot unpack (Deflate64, for instance). "
             "Unpack it (7z x FILE, or unzip FILE) and give the files inside"
         )
-        raise InputError(msg) from error
+        raise InputError(msg, code="zip-unsupported") from error
     except (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, OSError, RuntimeError, *DAMAGED) as error:
         msg = f"{name}: cannot be read ({error}). Check that it is complete and that you may read it"
-        raise InputError(msg) from error
+        raise InputError(msg, code="input-unreadable") from error
 
 
 def find(inputs: list[Path]) -> list[Member]:
@@ -89,17 +89,17 @@ def find(inputs: list[Path]) -> list[Member]:
     found = list(islice((member for path in inputs for member in _behind(path)), MOST_FILES + 1))
     if len(found) > MOST_FILES:
         msg = f"{inputs[0]}: more than {MOST_FILES:,} files; give those of the format"
-        raise InputError(msg)
+        raise InputError(msg, code="too-many-files")
     if not found:
         msg = f"{inputs[0]}: nothing in it that ends in {', '.join(ENDINGS)}"
-        raise InputError(msg)
+        raise InputError(msg, code="no-readable-files")
     return found
 
 
 def _behind(path: Path) -> Iterator[Member]:
     if not path.exists():
         msg = f"{path}: there is no such file or folder"
-        raise InputError(msg)
+        raise InputError(msg, code="input-missing")
     if not path.is_dir():
         yield from _of_file(path, named=True)
         return
@@ -112,7 +112,7 @@ def _behind(path: Path) -> Iterator[Member]:
 def _of_file(path: Path, *, named: bool) -> Iterator[Member]:
     if not path.is_file():
         msg = f"{path}: not a regular file"
-        raise InputError(msg)
+        raise InputError(msg, code="not-a-file")
     if path.suffix.lower() != ".zip":
         yield Member(path, (), path.stat().st_size, named)
         return
@@ -123,14 +123,14 @@ def _of_file(path: Path, *, named: bool) -> Iterator[Member]:
 def _of_zip(path: Path, inside: tuple[str, ...], file: IO[bytes]) -> Iterator[Member]:
     if len(inside) >= DEEPEST:
         msg = f"{path}: zips are more than {DEEPEST} deep inside each other; unpack them, and give the files inside"
-        raise InputError(msg)
+        raise InputError(msg, code="zip-too-deep")
     with zipfile.ZipFile(file) as archive:
         entries = [entry for entry in archive.infolist() if not entry.is_dir() and _wanted(entry.filename)]
         for entry in sorted(entries, key=lambda entry: _order(entry.filename)):
             below = (*inside, entry.filename)
             if entry.file_size > max(LOOSE, TIGHTEST * entry.compress_size):
                 msg = f"{'::'.join([str(path), *below])}: unpacks to {entry.file_size:,} bytes, as no readings do"
-                raise InputError(msg)
+                raise InputError(msg, code="zip-too-large")
             if entry.filename.lower().endswith(".zip"):
                 with archive.open(entry) as nested:
                     yield from _of_zip(path, below, nested)

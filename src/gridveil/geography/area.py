@@ -47,12 +47,12 @@ class Area:
         for name, limit in limits.items():
             if not isinstance(limit, int | float) or not math.isfinite(limit):
                 msg = f"{name} {limit!r}: give a coordinate, a finite number"
-                raise UsageError(msg)
+                raise UsageError(msg, code="limit-not-finite")
         if not (west < east and south < north):
             msg = (
                 f"limits {west:g},{south:g},{east:g},{north:g}: give west,south,east,north; west < east, south < north"
             )
-            raise UsageError(msg)
+            raise UsageError(msg, code="limits-order")
         columns = _covered(edges(grid.x0, grid.x1, grid.nx), west, east)
         rows = _covered(edges(grid.y0, grid.y1, grid.ny), south, north)
         return cls._inside(grid, np.outer(rows, columns))
@@ -75,7 +75,7 @@ class Area:
         if not weights.any():
             limits = f"{grid.x0:g},{grid.y0:g} to {grid.x1:g},{grid.y1:g}"
             msg = f"the area covers nothing of the map, which goes from {limits} ({grid.crs})"
-            raise UsageError(msg)
+            raise UsageError(msg, code="area-outside-map")
         return cls(weights)
 
     @property

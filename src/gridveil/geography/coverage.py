@@ -53,7 +53,7 @@ def pieces(segments: Segments, nx: int, ny: int) -> Segments:
     )
     if len(start) + sum(int(count.sum()) for count in counts) > MOST_PIECES:
         msg = "the area's outline is too intricate: simplify it"
-        raise UsageError(msg)
+        raise UsageError(msg, code="outline-too-intricate")
     owners, shares = [np.arange(len(start))], [np.zeros(len(start))]
     for axis, (count, first) in enumerate(zip(counts, firsts, strict=True)):
         owner = np.repeat(np.arange(len(start)), count)

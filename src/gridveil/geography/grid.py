@@ -34,10 +34,10 @@ class Grid:
         """Refuse a grid with no area or no cells."""
         if not (self.x0 < self.x1 and self.y0 < self.y1):
             msg = f"extent {self.x0},{self.y0},{self.x1},{self.y1}: give X0,Y0,X1,Y1 with X0 < X1 and Y0 < Y1"
-            raise UsageError(msg)
+            raise UsageError(msg, code="extent-empty")
         if self.nx < 1 or self.ny < 1:
             msg = f"grid {self.nx}x{self.ny}: it needs at least one cell each way"
-            raise UsageError(msg)
+            raise UsageError(msg, code="grid-empty")
 
     @property
     def cells(self) -> int:
@@ -70,7 +70,7 @@ def index_range(axis: str, asked: tuple[int, int] | None, size: int) -> tuple[in
     if not 0 <= start < stop <= size:
         why = "is empty" if start >= stop else "reaches outside"
         msg = f"{axis} range {start}:{stop} {why}; {axis} goes from 0 to {size}, and the end is not included"
-        raise UsageError(msg)
+        raise UsageError(msg, code="range-outside")
     return start, stop
 
 
@@ -78,5 +78,5 @@ def index_pair(axis: str, asked: Any) -> tuple[Any, Any]:  # noqa: ANN401  # wha
     """Return the start and the end that a user gave."""
     if not isinstance(asked, tuple | list) or len(asked) != len(("start", "stop")):
         msg = f"{axis} {asked!r}: give a start and an end, which is not included, e.g. {axis}=(0, 10)"
-        raise UsageError(msg)
+        raise UsageError(msg, code="range-syntax")
     return asked[0], asked[1]

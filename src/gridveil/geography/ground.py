@@ -28,7 +28,7 @@ def lonlat(crs: str, x: Floats, y: Floats) -> tuple[Floats, Floats]:
         lon, lat = _to_wgs84(crs).transform(x, y, errcheck=True)
     except ProjError as error:
         msg = f"coordinate system {crs}: PROJ cannot turn this grid into longitude and latitude ({error})"
-        raise InputError(msg) from error
+        raise InputError(msg, code="crs-no-lonlat") from error
     return np.asarray(lon), np.asarray(lat)
 
 

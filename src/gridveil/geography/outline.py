@@ -34,7 +34,7 @@ def outline(grid: Grid, geometry: Mapping[str, Any]) -> Segments:
         _refuse("it has no polygon")
     if sum(len(ring) for polygon in rings for ring in polygon) > MOST_CORNERS:
         msg = f"the area has more than {MOST_CORNERS:,} corners: simplify it"
-        raise UsageError(msg)
+        raise UsageError(msg, code="polygon-too-large")
     _check_places(grid, np.concatenate([ring for polygon in rings for ring in polygon]))
     start, end = _segments(rings)
     if grid.crs != "local":
@@ -94,7 +94,7 @@ def _list(value: Any) -> list[Any]:  # noqa: ANN401 - anybody's JSON
 
 def _refuse(why: str) -> NoReturn:
     msg = f"the area is not a GeoJSON polygon ({why}); give for instance {EXAMPLE}"
-    raise UsageError(msg)
+    raise UsageError(msg, code="polygon-syntax")
 
 
 def _check_places(grid: Grid, corners: Floats) -> None:
@@ -102,12 +102,12 @@ def _check_places(grid: Grid, corners: Floats) -> None:
     if grid.crs != "local":
         if (np.abs(corners) > [1.5 * CIRCLE, POLE]).any():
             msg = f"the area has the corner {_far(corners)}: give longitude and latitude, in degrees. {CONVERT}"
-            raise UsageError(msg)
+            raise UsageError(msg, code="polygon-not-lonlat")
         return
     middle = np.array([grid.x0 + grid.x1, grid.y0 + grid.y1]) / 2
     if (np.abs(corners / FURTHEST - middle / FURTHEST) > [grid.x1 - grid.x0, grid.y1 - grid.y0]).any():
         msg = f"the area has the corner {_far(corners)}, far away from the map"
-        raise UsageError(msg)
+        raise UsageError(msg, code="polygon-far-away")
 
 
 def _far(corners: Floats) -> str:
@@ -129,10 +129,10 @@ def _segments(rings: list[list[Floats]]) -> Segments:
         lines = [shapely.get_coordinates(ring) for ring in shapely.get_rings(oriented)]
     except (shapely.errors.ShapelyError, ValueError) as error:
         msg = f"the area's outline makes no sense ({error}); draw it anew"
-        raise UsageError(msg) from error
+        raise UsageError(msg, code="polygon-invalid") from error
     if not lines:
         msg = "the area is a line or a point: it covers nothing"
-        raise UsageError(msg)
+        raise UsageError(msg, code="polygon-empty")
     return np.concatenate([line[:-1] for line in lines]), np.concatenate([line[1:] for line in lines])
 
 
@@ -169,7 +169,7 @@ def _check_meetings(shapes: list[Any]) -> None:
         met += tree.query(some).shape[1]
         if met > MOST_MEETINGS + USUAL_MEETINGS * len(edges):
             msg = "the area's outline crosses itself too often: simplify it"
-            raise UsageError(msg)
+            raise UsageError(msg, code="polygon-crosses-itself")
 
 
 def _placed(grid: Grid, segments: Segments) -> Segments:
@@ -189,7 +189,7 @@ def _placed(grid: Grid, segments: Segments) -> Segments:
     placed = np.stack(forward.transform(*ends.T), axis=1)
     if not np.isfinite(placed).all():
         msg = f"the area reaches where {grid.crs} has no coordinates"
-        raise UsageError(msg)
+        raise UsageError(msg, code="polygon-beyond-crs")
     return placed[: len(start)], placed[len(start) :]
 
 
@@ -204,7 +204,7 @@ def _check_turn(segments: Segments, west: float, east: float) -> None:
                 f"the area has the longitude {lost[0]:g}, and the map counts from {west:g} to {east:g}: "
                 f"write {lost[0] + turn:g} instead"
             )
-            raise UsageError(msg)
+            raise UsageError(msg, code="polygon-wrong-longitude")
 
 
 @lru_cache(maxsize=32)
@@ -220,12 +220,12 @@ def _system(grid: Grid) -> tuple[Any, Floats, Floats]:
         )
     except ProjError as error:
         msg = f"coordinate system {grid.crs}: not one that PROJ knows, so no polygon can be placed on the map"
-        raise UsageError(msg) from error
+        raise UsageError(msg, code="crs-unknown") from error
     low, high = np.array([west, south]), np.array([east, north])
     if west > east:
         msg = "the map lies across 180 degrees of longitude, where no polygon can be placed on it: give ranges x and y"
-        raise UsageError(msg)
+        raise UsageError(msg, code="map-across-antimeridian")
     if not (np.isfinite([low, high]).all() and (low < high).all()):
         msg = f"the map's limits have no longitude and latitude in {grid.crs}, so no polygon can be placed on it"
-        raise UsageError(msg)
+        raise UsageError(msg, code="map-without-lonlat")
     return forward, low, high

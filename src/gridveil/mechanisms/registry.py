@@ -101,7 +101,7 @@ def make(name: str, parameters: dict[str, Any]) -> Mechanism:
     if unknown:
         has = ", ".join(sorted(known)) or "none"
         msg = f"mechanism {name} has no parameter {', '.join(unknown)}; it has: {has}"
-        raise UsageError(msg)
+        raise UsageError(msg, code="parameter-unknown")
     preset = EntryPoint(name, _PRESETS[name], GROUP).load() if name in _PRESETS else {}
     try:
         mechanism: Mechanism = TypeAdapter(kind).validate_python({**preset, **parameters})
@@ -111,7 +111,7 @@ def make(name: str, parameters: dict[str, Any]) -> Mechanism:
         return mechanism
     # Not from within the handler: pydantic's error repeats what was given, rows of a table perhaps.
     msg = f"mechanism {name}: {'; '.join(complaints)}"
-    raise UsageError(msg)
+    raise UsageError(msg, code="parameter-invalid")
 
 
 def train_steps(mechanism: Mechanism) -> int:
@@ -126,5 +126,5 @@ def _class(name: str) -> Any:  # noqa: ANN401  # a dataclass that is a Mechanism
             f"{name} is for comparisons only and cannot be published ({promise}):"
             " see how it does beside the others with `gridveil compare`"
         )
-        raise UsageError(msg)
+        raise UsageError(msg, code="comparison-only")
     return _MECHANISMS.load(name)

@@ -42,7 +42,7 @@ class Address:
                 f"the address of {what} is not one of PostgreSQL; write postgresql://USER@HOST/DATABASE, and an @, / "
                 "or % in a password as %40, %2F or %25"
             )
-            raise UsageError(msg)
+            raise UsageError(msg, code="address-syntax")
         return cls({"connect_timeout": 10, "application_name": "gridveil", "client_encoding": "utf8", **parts})
 
     def __str__(self) -> str:

@@ -2,15 +2,27 @@
 
 from datetime import date
 from pathlib import Path
+from typing import Any
 
 LONGEST_SHOWN = 80
 """Characters of a setting that an error repeats: a longer one may be a table as text."""
 
 
 class GridveilError(Exception):
-    """Anything gridveil refuses to do. The message says what was wrong and what to do about it."""
+    """Anything gridveil refuses to do. The message says what was wrong and what to do about it.
+
+    code: stable, unlike the message: what programs and tests should look at.
+    """
 
     exit_code = 1
+
+    def __init__(self, message: str, *, code: str) -> None:
+        super().__init__(message)
+        self.code = code
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Keep the code on the way from one process to another."""
+        return _again, (type(self), str(self), self.code, self.__dict__)
 
 
 class UsageError(GridveilError):
@@ -36,7 +48,14 @@ class MissingExtraError(UsageError):
 
     def __init__(self, what: str, extra: str) -> None:
         self.extra = extra
-        super().__init__(f"{what} needs an optional part: pip install 'gridveil[{extra}]'")
+        super().__init__(f"{what} needs an optional part: pip install 'gridveil[{extra}]'", code="extra-missing")
+
+
+def _again(kind: type[GridveilError], message: str, code: str, known: dict[str, Any]) -> GridveilError:
+    error = kind.__new__(kind)
+    GridveilError.__init__(error, message, code=code)
+    error.__dict__.update(known)
+    return error
 
 
 def shown(given: object) -> str:

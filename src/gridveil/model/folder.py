@@ -94,7 +94,7 @@ def check_times(folder: Path) -> None:
             kept = False
     if not kept:
         msg = f"{folder}: times of files cannot be set there, and would tell when a run ended; give another --out"
-        raise UsageError(msg)
+        raise UsageError(msg, code="times-not-settable")
 
 
 def _name(aside: Path, path: Path) -> None:
@@ -124,7 +124,7 @@ def _refuse_existing(path: Path) -> None:
 
 
 def _already(path: Path) -> UsageError:
-    return UsageError(f"{path}: already there, and never overwritten; give another --out")
+    return UsageError(f"{path}: already there, and never overwritten; give another --out", code="out-exists")
 
 
 def _sync(path: Path) -> None:
@@ -141,7 +141,7 @@ def check_new(paths: Sequence[Path | None]) -> None:
     for path in paths:
         if path is not None and os.path.lexists(path):
             msg = f"{path}: already there, and never overwritten; give another name"
-            raise UsageError(msg)
+            raise UsageError(msg, code="out-exists")
 
 
 def write_new(path: Path, content: bytes) -> None:

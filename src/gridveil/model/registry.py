@@ -38,4 +38,4 @@ class Registry(Generic[PartT]):
             if entry.name == name:
                 return cast("PartT", entry.load())
         msg = f"there is no {self.kind} {name!r}; there are: {', '.join(self.names())}"
-        raise UsageError(msg)
+        raise UsageError(msg, code="name-unknown")

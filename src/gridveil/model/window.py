@@ -29,19 +29,19 @@ class Window:
         """Refuse a window that is empty or whose steps are not whole seconds."""
         if self.start.tzinfo is None:
             msg = f"start {self.start}: a window starts at an instant; give its timezone"
-            raise UsageError(msg)
+            raise UsageError(msg, code="window-without-timezone")
         # In UTC, where adding steps counts seconds and equal windows are the same window.
         object.__setattr__(self, "start", self.start.astimezone(UTC))
         object.__setattr__(self, "steps", operator.index(self.steps))
         if self.step <= timedelta(0) or self.step % timedelta(seconds=1):
             msg = f"step {self.step}: a step is a positive whole number of seconds"
-            raise UsageError(msg)
+            raise UsageError(msg, code="step-invalid")
         if self.start.microsecond:
             msg = f"start {self.start}: a window starts on a whole second"
-            raise UsageError(msg)
+            raise UsageError(msg, code="start-not-whole-second")
         if self.steps < 1:
             msg = f"{self.steps} steps: a window needs at least one"
-            raise UsageError(msg)
+            raise UsageError(msg, code="window-empty")
 
     @property
     def end(self) -> datetime:
@@ -63,4 +63,4 @@ def timezone(name: str) -> ZoneInfo:
         return ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError, OSError) as error:
         msg = f"timezone {name!r} is not known; give a name such as UTC or Europe/London"
-        raise UsageError(msg) from error
+        raise UsageError(msg, code="timezone-unknown") from error

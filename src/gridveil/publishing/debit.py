@@ -48,7 +48,7 @@ class Spending:
         entry, standing, population = self.permit.entry, self.permit.standing, self._population
         if entry is None or standing is None:
             msg = "the mechanism measured nothing, so nothing was debited, and there is no release"
-            raise UsageError(msg)
+            raise UsageError(msg, code="nothing-measured")
         told = {
             "hash": entry.hash,
             "population": population.name,

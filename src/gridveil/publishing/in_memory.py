@@ -67,10 +67,10 @@ def _file(folder: Path, name: str) -> Path:
 def _check(spec: Spec, name: str) -> None:
     if spec.engine != "duckdb":
         msg = f"{name}: engine {spec.engine} does not read tables in memory; leave engine out, or name a table of its"
-        raise UsageError(msg)
+        raise UsageError(msg, code="memory-table-engine")
     if spec.scratch is not None:
         msg = f"scratch: a run that is interrupted cannot go on with {name} in memory; leave it out, or give a file"
-        raise UsageError(msg)
+        raise UsageError(msg, code="memory-table-scratch")
 
 
 def _write(name: str, table: Any, file: Path) -> None:  # noqa: ANN401  # of any library
@@ -90,7 +90,7 @@ def _write(name: str, table: Any, file: Path) -> None:  # noqa: ANN401  # of any
         return
     # Not from within the handler: a traceback would show the words.
     msg = f"{name}: the table in memory cannot be read ({reason}). Give every column one type, or write it to a file."
-    raise InputError(msg)
+    raise InputError(msg, code="memory-table-unreadable")
 
 
 def _milliseconds(kind: pa.DataType) -> pa.DataType:

@@ -93,10 +93,10 @@ def _opened(series: Path, listed: Listed) -> Release:
             f"{part.folder}: it is {wording.NOT_PRIVATE}, and a release that learned from it would not be private "
             "either; give a new series another --out"
         )
-        raise InputError(msg)
+        raise InputError(msg, code="learned-not-private")
     if digest(part.folder / VALUES) != read_sums(part.folder / SUMS).get(VALUES):
         msg = f"{part.folder}: its values are not those of {SUMS}; see `gridveil verify`, and bring back what it was"
-        raise InputError(msg)
+        raise InputError(msg, code="learned-changed")
     return open_release(part.folder)
 
 

@@ -50,7 +50,7 @@ def check_apart(spec: Spec, folder: Path) -> None:
         else:
             continue
         msg = f"{folder}: a series is published, and {where}; give the series a folder of its own (--out)"
-        raise UsageError(msg)
+        raise UsageError(msg, code="series-inside-other")
 
 
 def check_listed(folder: Path, catalogue: Catalogue) -> None:
@@ -61,7 +61,7 @@ def check_listed(folder: Path, catalogue: Catalogue) -> None:
                 f"{folder / listed.path}: {CATALOGUE} lists it, and it is missing. Nothing was published. Put it back "
                 "as it was published: recipients cannot open a series without it"
             )
-            raise InputError(msg)
+            raise InputError(msg, code="series-release-missing")
 
 
 def check_calendar(spec: Spec, schedule: Schedule) -> None:
@@ -79,7 +79,7 @@ def check_calendar(spec: Spec, schedule: Schedule) -> None:
                 f"a population with --unit household-window --window {schedule.cadence} --timezone {schedule.timezone} "
                 "(gridveil ledger init), and name it (--population)"
             )
-            raise UsageError(msg)
+            raise UsageError(msg, code="calendars-differ")
 
 
 def check_debits(spec: Spec, folder: Path, catalogue: Catalogue) -> tuple[str, ...]:
@@ -103,7 +103,7 @@ def check_debits(spec: Spec, folder: Path, catalogue: Catalogue) -> tuple[str, .
             f", so that labels would tell a sum without them, though the series {folder} has them. Nothing was read, "
             f"published or debited. Give the population of these releases (--population), or {RESTORE}"
         )
-        raise InputError(msg)
+        raise InputError(msg, code="debit-missing")
     uncounted = [path for path, debit in debits.items() if debit is None]
     told = (
         f"WARNING: {len(uncounted)} of the earlier releases of this series were published with --no-ledger "
@@ -135,7 +135,7 @@ def check_last_interval(spec: Spec, window: Window) -> None:
     missing = missing_interval(spec, window)
     if missing is not None:
         msg = f"{missing}. Nothing was published; wait until it is"
-        raise InputError(msg)
+        raise InputError(msg, code="series-files-missing")
 
 
 def _fixed(path: str) -> str:
@@ -169,7 +169,7 @@ def _ledger(spec: Spec) -> Ledger:
             else f"{where}: there is no ledger; make one: gridveil ledger init {where} --population NAME --cap "
             f"EPSILON{spec.ledger_flags()}; gridveil ledger init --help says what the cap limits"
         )
-        raise InputError(msg)
+        raise InputError(msg, code="series-ledger-missing")
     try:
         return open_ledger(where)
     except GridveilError as error:

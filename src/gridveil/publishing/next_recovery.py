@@ -27,7 +27,7 @@ def next_turn(schedule: Schedule, catalogue: Catalogue) -> Turn:
     for listed in catalogue.releases:
         if listed.start < turn.window.end and turn.window.start < listed.end:
             msg = f"the window {turn.name} overlaps the release {listed.path} of this series, and is not published"
-            raise InputError(msg)
+            raise InputError(msg, code="window-overlaps")
     return turn
 
 
@@ -40,7 +40,7 @@ def with_unlisted(spec: Spec, schedule: Schedule, folder: Path, catalogue: Catal
                 "was published. Put back what was published, or move it away to have the window published, and "
                 "debited, anew"
             )
-            raise InputError(msg)
+            raise InputError(msg, code="release-not-whole")
         published = load_label(folder / turn.name / LABEL).published
         catalogue = list_release(catalogue, folder, turn, published)
     return catalogue

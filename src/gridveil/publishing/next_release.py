@@ -118,7 +118,7 @@ def run_next(
                 f"{error}. To go on without this window, set start to the window after it: the series then has a gap, "
                 "which readers are told of"
             )
-            raise BudgetError(msg) from error
+            raise BudgetError(msg, code="series-over-cap") from error
         list_release(catalogue, folder, turn, published.label.published)
     return replace(published, warnings=(*adopted, *uncounted, *published.warnings))
 
@@ -152,7 +152,7 @@ def _catalogue(spec: Spec, schedule: Schedule, folder: Path) -> Catalogue:
             f"{folder}: its series has the cadence {found.cadence} by the clock of {found.timezone}, the spec "
             f"{mine.cadence} by that of {mine.timezone}; give a new series another --out"
         )
-        raise UsageError(msg)
+        raise UsageError(msg, code="cadence-changed")
     return found.model_copy(update={"title": spec.title})
 
 
@@ -170,7 +170,7 @@ def _check_alike(spec: Spec, folder: Path, catalogue: Catalogue) -> None:
                 f"{folder / listed.path}: the latest release of this series has {'; '.join(apart)}. The two could not "
                 "be read as one; give a new series another --out"
             )
-            raise UsageError(msg)
+            raise UsageError(msg, code="series-settings-differ")
 
 
 def _differing(has: GridFacts, wanted: GridFacts) -> Iterator[tuple[str, str, str]]:
@@ -196,7 +196,7 @@ def _refuse_again(spec: Spec, turn: Turn) -> None:
             "after its debit, which stays spent. Nothing was published or debited now. Find out why it failed, then "
             "give --again (in Python: again=True) to debit the window once more; or set start to the window after it"
         )
-        raise BudgetError(msg)
+        raise BudgetError(msg, code="window-debited")
 
 
 def _refuse_training(spec: Spec) -> None:
@@ -207,7 +207,7 @@ def _refuse_training(spec: Spec) -> None:
             "never reads, or pays for, a window twice. Publish it with mosaic, which learns from earlier releases, or "
             "with a mechanism that learns from nothing"
         )
-        raise UsageError(msg)
+        raise UsageError(msg, code="mechanism-needs-training")
 
 
 def _learned(spec: Spec, folder: Path, catalogue: Catalogue) -> Spec:

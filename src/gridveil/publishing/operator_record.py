@@ -27,15 +27,15 @@ def check_record(record: Path, out: Path) -> None:
     """Refuse, before anything is read or spent, a record that cannot be written, or that would be in the release."""
     if os.path.lexists(record):
         msg = f"{record}: already there, and never overwritten; give another --operator-record"
-        raise UsageError(msg)
+        raise UsageError(msg, code="record-exists")
     inside, release = Path(os.path.realpath(record)), Path(os.path.realpath(out))
     if inside.is_relative_to(release):
         msg = f"{record}: that is inside the release, and the record is for the operator only; keep it elsewhere"
-        raise UsageError(msg)
+        raise UsageError(msg, code="record-inside-release")
     folder = record.absolute().parent
     if not folder.is_dir() or not os.access(folder, os.W_OK):
         msg = f"{record}: its folder is not there, or not yours to write; give another --operator-record"
-        raise UsageError(msg)
+        raise UsageError(msg, code="record-folder")
 
 
 def inputs(readings: ReadingsTable, households: HouseholdsTable, window: Window) -> list[dict[str, Any]]:

@@ -99,7 +99,7 @@ def run(
     check_settings(plan.mechanism, plan.grid, plan.window, bound, float(budget.epsilon))
     spending = _spending(plan, budget)
     if plan.in_degrees_of_nothing():
-        raise UsageError(NO_CRS)
+        raise UsageError(NO_CRS, code="crs-not-stated")
     progress("read the tables", 0.0)
     files = [] if record is None else inputs(*spec.tables(), plan.reading_window)
     source, report = plan.ingest(progress)
@@ -149,9 +149,9 @@ def _release(
     except OSError as error:
         if error.errno in TAKEN and os.path.lexists(out):
             msg = f"{out}: another release was written there meanwhile, and stays; this one is not kept"
-            raise UsageError(msg) from error
+            raise UsageError(msg, code="out-taken-meanwhile") from error
         msg = f"{out}: the release could not be written ({error.strerror or error}), and nothing is there"
-        raise UsageError(msg) from error
+        raise UsageError(msg, code="release-not-written") from error
     return label, digests
 
 
@@ -168,7 +168,7 @@ def check_scratch(scratch: Path | None, out: Path) -> None:
     """Refuse, before anything is read, private results in a place that is published."""
     if scratch is not None and Path(os.path.realpath(scratch)).is_relative_to(os.path.realpath(out)):
         msg = f"{scratch}: that is inside the release, and scratch is as private as the readings; keep it elsewhere"
-        raise UsageError(msg)
+        raise UsageError(msg, code="scratch-inside-release")
 
 
 def _refuse_future(window: Window) -> None:
@@ -176,21 +176,21 @@ def _refuse_future(window: Window) -> None:
     now = datetime.now(UTC)
     if window.start > now:
         msg = f"start {window.start.isoformat()} is in the future, by a clock that shows {now:%Y-%m-%d}; see --start"
-        raise UsageError(msg)
+        raise UsageError(msg, code="window-in-future")
 
 
 def check_out(out: Path) -> None:
     """Refuse, before anything is read or spent, a place where no release could be written."""
     if os.path.lexists(out):
         msg = f"{out}: already there, and never overwritten; give another --out"
-        raise UsageError(msg)
+        raise UsageError(msg, code="out-exists")
     if len(os.fsencode(out.name)) > LONGEST_NAME:
         msg = f"{out}: the name is too long; give another --out"
-        raise UsageError(msg)
+        raise UsageError(msg, code="out-name-too-long")
     above = next(folder for folder in out.absolute().parents if folder.exists())
     if not above.is_dir() or not os.access(above, os.W_OK):
         msg = f"{out}: no folder can be made there ({above} is a file, or not yours to write); give another --out"
-        raise UsageError(msg)
+        raise UsageError(msg, code="out-not-writable")
     check_times(above)
 
 
@@ -203,5 +203,5 @@ def allowed_budget(spec: Spec) -> PureDP:
             f"epsilon {spec.epsilon} protects next to nothing: whoever suspects that a household is in the data can be "
             f"all but certain. Lower it, or state that you know with --acknowledge; the label says it plainly"
         )
-        raise BudgetError(msg)
+        raise BudgetError(msg, code="epsilon-not-acknowledged")
     return budget

@@ -53,10 +53,10 @@ class Schedule:
     def of(cls, spec: Spec) -> Schedule:
         """Return the schedule of a spec with a cadence, or say what does not fit."""
         if spec.cadence is None:
-            raise UsageError(NO_CADENCE)
+            raise UsageError(NO_CADENCE, code="cadence-not-stated")
         if spec.steps is not None:
             msg = f"steps {spec.steps}: with a cadence they follow from the calendar; leave steps out"
-            raise UsageError(msg)
+            raise UsageError(msg, code="steps-with-cadence")
         zone = spec.readings.timezone if spec.readings else "UTC"
         start = spec.model_copy(update={"steps": 1}).to_window().start
         schedule = cls(spec.cadence, zone, start, timedelta(seconds=spec.step))
@@ -79,7 +79,7 @@ class Schedule:
                 self._check_steps(turn.window.start)
                 return turn
         msg = f"the calendar ends with the year {LAST_YEAR}, and the series with it"
-        raise UsageError(msg)
+        raise UsageError(msg, code="calendar-ended")
 
     def takes(self, step: timedelta) -> bool:
         """Whether another step would fit into all windows."""
@@ -95,7 +95,7 @@ class Schedule:
     def _check_start(self) -> None:
         if not FIRST_YEAR <= self.start.year <= LAST_YEAR:
             msg = f"start {self.start.isoformat()}: a series lies in the years {FIRST_YEAR} to {LAST_YEAR}"
-            raise UsageError(msg)
+            raise UsageError(msg, code="series-beyond-calendar")
         here = self._around(self.start)
         if here.start != self.start:
             nearest = min((here.start, here.end), key=lambda border: abs(border - self.start))
@@ -104,7 +104,7 @@ class Schedule:
                 f"start {self.start.isoformat()}: no {self.cadence} begins then by the clock of {self.timezone} (the "
                 f"readings' timezone); the nearest that does begins at {shown}: give start = {shown}"
             )
-            raise UsageError(msg)
+            raise UsageError(msg, code="start-not-on-cadence")
 
     def _check_steps(self, first: datetime) -> None:
         """Refuse steps that do not fit into the windows from `first` on, for a year: clocks change twice in it."""
@@ -116,7 +116,7 @@ class Schedule:
                     f"hours by the clock of {self.timezone} (the readings' timezone), which is no whole number of "
                     "steps; give a step that fits all of them, of an hour or less (--step 1h)"
                 )
-                raise UsageError(msg)
+                raise UsageError(msg, code="step-does-not-divide")
 
     def _ahead(self, first: datetime) -> Iterator[LedgerWindow]:
         """Return the windows of a year from `first` on."""

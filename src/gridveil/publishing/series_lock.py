@@ -27,7 +27,7 @@ def alone(folder: Path) -> Iterator[None]:
         handle = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     except PermissionError as error:
         msg = f"{folder / LOCK}: it cannot be opened; publish as the user who publishes this series"
-        raise UsageError(msg) from error
+        raise UsageError(msg, code="series-lock-unopened") from error
     try:
         if os.fstat(handle).st_mode & 0o077:
             os.fchmod(handle, 0o600)  # everybody could open that of an earlier gridveil
@@ -48,7 +48,7 @@ def _check_owner(folder: Path) -> None:
             f"{folder}: its time cannot be set, and would tell when a run ended, which depends on the data; publish as "
             "the user who owns this folder"
         )
-        raise UsageError(msg) from error
+        raise UsageError(msg, code="series-not-owned") from error
 
 
 def _hold(handle: int, folder: Path) -> None:
@@ -56,9 +56,9 @@ def _hold(handle: int, folder: Path) -> None:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError as error:
         msg = f"{folder}: another run is publishing into this series; let it finish, then give the command again"
-        raise UsageError(msg) from error
+        raise UsageError(msg, code="series-in-use") from error
     except OSError as error:
         if error.errno not in NO_LOCKS:
             raise
         msg = f"{folder}: this disk knows no locks, so that two runs at once could not be told apart; use a local one"
-        raise UsageError(msg) from error
+        raise UsageError(msg, code="series-no-locks") from error

@@ -184,7 +184,7 @@ class Spec(BaseModel):
         missing = [f"  {name}: {HOW_TO_CHOOSE[name]}" for name in names if not self._stated(name)]
         if missing:
             msg = "not stated, and gridveil never reads it off the data:\n" + "\n".join(missing)
-            raise UsageError(msg)
+            raise UsageError(msg, code="settings-missing")
 
     def _stated(self, name: str) -> bool:
         return getattr(self, name) is not None or (name == "grid" and self.cell_size is not None)
@@ -209,7 +209,7 @@ class Spec(BaseModel):
         across, up = metres_per_unit(crs, y0, y1)
         if self.grid is not None and self.cell_size is not None:
             msg = "give either a grid or a cell size, not both"
-            raise UsageError(msg)
+            raise UsageError(msg, code="grid-and-cell-size")
         if self.grid is not None:
             return Grid(x0, y0, x1, y1, *self.grid, crs=crs)
         size = self._given(self.cell_size, "grid")
@@ -228,7 +228,7 @@ class Spec(BaseModel):
             _ = window.start - SLACK, window.end + SLACK
         except OverflowError as error:
             msg = f"{steps} steps of {self.step} s around {start}: beyond the calendar; check start, step and steps"
-            raise UsageError(msg) from error
+            raise UsageError(msg, code="window-beyond-calendar") from error
         return window
 
     def to_engine(self) -> EngineSettings:
@@ -247,7 +247,7 @@ class Spec(BaseModel):
                 f"cadence {self.cadence}: the spec is of a series, whose next window is published with --next (in "
                 "Python: publish_next); to publish one release, leave cadence out and state steps"
             )
-            raise UsageError(msg)
+            raise UsageError(msg, code="cadence-needs-next")
 
     def check_bound(self) -> None:
         """Refuse a window bound that is given and to be chosen at once."""
@@ -256,18 +256,20 @@ class Spec(BaseModel):
                 f"bound {self.bound} and bound_window {self.bound_window:g}: the bound of the window is either chosen "
                 "privately or given; leave one of them out (only `compare` takes both, and tries both)"
             )
-            raise UsageError(msg)
+            raise UsageError(msg, code="bound-given-twice")
 
     def check_ledger(self) -> None:
         """Refuse a publication that states neither a ledger nor that there is none, or both."""
         if self.ledger is not None and self.no_ledger:
             msg = "ledger and no_ledger: a release is debited to a ledger, or it is not; leave one of them out"
-            raise UsageError(msg)
+            raise UsageError(msg, code="ledger-contradiction")
         if self.ledger is None and self.population is not None:
             msg = f"population {self.population!r}: populations are a ledger's; give --ledger, too (in a spec: ledger)"
-            raise UsageError(msg)
+            raise UsageError(msg, code="population-without-ledger")
         if self.ledger is None and not self.no_ledger:
-            raise UsageError(NO_LEDGER_STATED.replace("--cap 4", f"--cap 4{self.ledger_flags()}"))
+            raise UsageError(
+                NO_LEDGER_STATED.replace("--cap 4", f"--cap 4{self.ledger_flags()}"), code="ledger-not-stated"
+            )
 
     def ledger_flags(self) -> str:
         """Return what `ledger init` wants to be told of a series, so that each of its windows is one of the ledger."""
@@ -307,14 +309,14 @@ class Spec(BaseModel):
         if value is None:
             self.need(name)
             msg = f"{name} is not stated"
-            raise UsageError(msg)
+            raise UsageError(msg, code="setting-missing")
         return value
 
 
 def _named(table: TableT, role: str, engine: str) -> TableT:
     if table.table is None and (kind_of(table.path) is not None or "/" in table.path):
         msg = f"{role}: {table.path}: path is for files, and engine {engine} has none; write table = ..."
-        raise UsageError(msg)
+        raise UsageError(msg, code="path-without-files")
     name = table.table or table.path
     return replace(table, path=name, table=name)
 
@@ -330,10 +332,10 @@ def read_spec(path: Path) -> dict[str, Any]:
         settings = tomllib.loads(read_small(path, LARGEST))
     except OSError as error:
         msg = f"{path}: cannot be read as a spec ({error.strerror})"
-        raise InputError(msg) from error
+        raise InputError(msg, code="spec-unreadable") from error
     except (ValueError, RecursionError) as error:
         msg = f"{path}: not a TOML file ({error})"
-        raise InputError(msg) from error
+        raise InputError(msg, code="spec-not-toml") from error
     for name in TABLES:
         table = settings.get(name)
         if isinstance(table, dict) and isinstance(table.get("path"), str):
@@ -363,7 +365,7 @@ def make_spec(settings: dict[str, Any], base: Spec | str | Path | None = None) -
     except ValidationError as error:
         complaints = [_complaint(dict(fault)) for fault in error.errors()]
     # Not from within the handler: pydantic's error repeats what was given, an address with its password perhaps.
-    raise UsageError("\n".join(["settings that do not fit:", *complaints]))
+    raise UsageError("\n".join(["settings that do not fit:", *complaints]), code="settings-invalid")
 
 
 def _complaint(fault: dict[str, Any]) -> str:

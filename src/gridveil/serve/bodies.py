@@ -28,7 +28,7 @@ Given = TypeVar("Given", bound=BaseModel)
 async def sent(request: Request) -> bytes:
     """Return the bytes that were sent, as JSON."""
     if request.headers.get("content-type", "").partition(";")[0].strip().lower() != JSON:
-        raise UsageError(NOT_MARKED)
+        raise UsageError(NOT_MARKED, code="body-not-json-type")
     return await request.body()
 
 
@@ -53,9 +53,9 @@ def understood(body: bytes, model: type[Given]) -> Given:
     try:
         content = from_json(body, allow_inf_nan=False)
     except ValueError as error:
-        raise UsageError(NOT_JSON) from error
+        raise UsageError(NOT_JSON, code="body-not-json") from error
     if not isinstance(content, dict):
-        raise UsageError(NO_OBJECT)
+        raise UsageError(NO_OBJECT, code="body-not-object")
     for name in content:
         if name not in model.model_fields:
             raise RequestValidationError([{"loc": ("body", name), "msg": "", "type": "extra_forbidden"}])

@@ -79,4 +79,4 @@ def _check(job: Job) -> None:
             f"the error bars of this take {job.work / 1e6:,.0f} million numbers to work out, and the server stops "
             f"at {MOST_WORK / 1e6:,.0f} million: ask in smaller pieces (fewer, smaller or shorter ones)"
         )
-        raise UsageError(msg)
+        raise UsageError(msg, code="work-too-large")

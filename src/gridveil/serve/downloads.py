@@ -60,14 +60,14 @@ class Downloads:
         """Return a file, made now if need be; one at a time, beside other questions."""
         if form not in formats():
             msg = f"format: give one of {', '.join(formats())}"
-            raise UsageError(msg)
+            raise UsageError(msg, code="format-unknown")
         kind = file_kind(form)
         if form in served.files:
             path = served.files[form]
             return DownloadFile(path, file_name(served, form), kind.media_type, self._digest(path))
         why = _refused(served, form)
         if why is not None:
-            raise UsageError(why)
+            raise UsageError(why, code="format-refused")
         with self._room.turn():
             self._folder = self._folder or TemporaryDirectory(prefix="gridveil-", ignore_cleanup_errors=True)
             path = Path(self._folder.name) / file_name(served, form)

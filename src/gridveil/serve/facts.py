@@ -98,7 +98,7 @@ def telling(served: Served) -> Iterator[None]:
         yield
     except (ValueError, TypeError, OverflowError, RecursionError) as error:
         msg = f"{served.release.path.parent}: its label cannot be told ({error}); get a fresh copy of the release"
-        raise InputError(msg) from error
+        raise InputError(msg, code="label-not-json") from error
 
 
 def period(window: Window, first: int, last: int) -> dict[str, Any]:

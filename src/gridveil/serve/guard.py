@@ -42,9 +42,9 @@ class Guard:
         head = scope["method"] == "HEAD"
         telling = _telling(scope, send, head=head)
         if not self._ours(headers.get("host", "")):
-            await refusal(BAD, WRONG_HOST)(scope, receive, telling)
+            await refusal(BAD, "host-wrong", WRONG_HOST)(scope, receive, telling)
         elif int(headers.get("content-length", "0")) > MOST_BODY:  # a number, or the server refused it before
-            await refusal(LARGE, TOO_LARGE, Connection="close")(scope, receive, telling)
+            await refusal(LARGE, "body-too-large", TOO_LARGE, Connection="close")(scope, receive, telling)
         else:
             asked = {**scope, "method": "GET"} if head else scope
             await self._app(asked, _counted(receive), telling)

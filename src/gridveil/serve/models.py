@@ -18,6 +18,7 @@ class Refusal(BaseModel):
     """Why a request was refused."""
 
     detail: str = Field(examples=["x range 3:1 is empty; x goes from 0 to 32, and the end is not included"])
+    code: str = Field(description="Stable, unlike the sentence", examples=["range-outside"])
 
 
 class AnswerModel(BaseModel):

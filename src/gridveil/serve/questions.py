@@ -92,7 +92,7 @@ def series(served: Served, asked: Asked, every: int | None) -> QueryTask:
     if len(starts) > MOST_POINTS:
         least = -(-(last - first) // MOST_POINTS)
         msg = f"{len(starts):,} points; up to {MOST_POINTS:,} are answered: ask for every={least}"
-        raise UsageError(msg)
+        raise UsageError(msg, code="too-many-points")
 
     def plan() -> Job:
         area = wanted.area(release.grid)
@@ -187,7 +187,7 @@ def rows(served: Served, first: int, last: int, cache: Cache) -> QueryTask:
     grid = served.release.grid
     if grid.cells > MOST_CELLS_JSON:
         msg = f"a slice of {grid.cells:,} cells is answered as format=float32; as JSON up to {MOST_CELLS_JSON:,} are"
-        raise UsageError(msg)
+        raise UsageError(msg, code="slice-too-large")
     binary = planes(served, first, last)
 
     def plan() -> Job:

@@ -66,26 +66,26 @@ class TooLongError(Exception):
     """A question took too long to answer."""
 
 
-def refusal(status: int, sentence: str, **headers: str) -> Response:
+def refusal(status: int, code: str, sentence: str, **headers: str) -> Response:
     """Return a refusal. JSON in ASCII: a sentence may repeat any letters that were sent."""
     short = sentence if len(sentence) <= LONGEST else f"{sentence[:LONGEST]}..."
     names = {name.replace("_", "-"): value for name, value in headers.items()}
-    return Response(json.dumps({"detail": short}), status, names, "application/json")
+    return Response(json.dumps({"detail": short, "code": code}), status, names, "application/json")
 
 
 def install(app: FastAPI) -> None:
     """Teach an app to refuse in sentences."""
     handlers: dict[type[Exception], Any] = {
-        RequestValidationError: lambda _, error: refusal(UNPROCESSABLE, sentence(error.errors())),
+        RequestValidationError: lambda _, error: refusal(UNPROCESSABLE, "request-invalid", sentence(error.errors())),
         GridveilError: _gridveil,
         HTTPException: _http,
-        UnknownReleaseError: lambda _, __: refusal(MISSING, UNKNOWN),
+        UnknownReleaseError: lambda _, __: refusal(MISSING, "release-unknown", UNKNOWN),
         NotModifiedError: lambda _, __: Response(status_code=304),
-        BusyError: lambda _, __: refusal(OVERLOADED, BUSY, Retry_After="5"),
-        TooLongError: lambda _, __: refusal(OVERLOADED, TOO_LONG),
-        ClientDisconnect: lambda _, __: refusal(BAD, "The body ended early."),
+        BusyError: lambda _, __: refusal(OVERLOADED, "server-busy", BUSY, Retry_After="5"),
+        TooLongError: lambda _, __: refusal(OVERLOADED, "took-too-long", TOO_LONG),
+        ClientDisconnect: lambda _, __: refusal(BAD, "body-ended-early", "The body ended early."),
         OSError: _os,
-        Exception: lambda _, __: refusal(FAULT, FAILED),
+        Exception: lambda _, __: refusal(FAULT, "server-failed", FAILED),
     }
     for kind, handler in handlers.items():
         app.add_exception_handler(kind, _async(handler))
@@ -104,19 +104,20 @@ def _async(handler: Any) -> Any:  # noqa: ANN401 - Starlette's handlers take any
 def _gridveil(_: Request, error: GridveilError) -> Response:
     if isinstance(error, InputError):
         LOG.error("%s", error)  # it names the file, which is nobody else's business
-        return refusal(OVERLOADED, UNREADABLE)
-    return refusal(UNPROCESSABLE, str(error))
+        return refusal(OVERLOADED, "release-unreadable", UNREADABLE)
+    return refusal(UNPROCESSABLE, error.code, str(error))
 
 
 def _os(_: Request, error: OSError) -> Response:
     LOG.error("%s", error)
-    return refusal(OVERLOADED, NO_FILE)
+    return refusal(OVERLOADED, "file-unreadable", NO_FILE)
 
 
 def _http(_: Request, error: HTTPException) -> Response:
     """Say in our words what FastAPI refuses."""
     headers = {name.replace("-", "_"): value for name, value in (error.headers or {}).items()}
-    return refusal(error.status_code, KNOWN.get(error.status_code, error.detail), **headers)
+    code = "body-too-large" if error.status_code == LARGE else "address-wrong"
+    return refusal(error.status_code, code, KNOWN.get(error.status_code, error.detail), **headers)
 
 
 def sentence(faults: Sequence[Any]) -> str:

@@ -70,7 +70,7 @@ class Wanted:
         by_number = self.x is not None or self.y is not None
         if by_number + (self.bbox is not None) + (self.polygon is not None) > 1:
             msg = "give a region by x and y, or by bbox, or by polygon: one of these"
-            raise UsageError(msg)
+            raise UsageError(msg, code="region-given-twice")
         if self.bbox is not None or self.polygon is not None:
             return None
         return index_range("x", self.x, grid.nx), index_range("y", self.y, grid.ny)
@@ -215,7 +215,7 @@ class GivenRanges(BaseModel):
         for number, row in enumerate(self.ranges):
             if not (type(row) is list and len(row) == COLUMNS and all(map(_is_index, row))):
                 msg = f"ranges: row {number} is not {COLUMNS} whole numbers from 0 up; write {EXAMPLES['ranges']}"
-                raise UsageError(msg)
+                raise UsageError(msg, code="ranges-syntax")
         return np.array(self.ranges).astype(np.int64)
 
 
@@ -227,7 +227,7 @@ def _numbers(axis: str, text: str, example: str) -> tuple[int, int]:
     found = RANGE.fullmatch(text)
     if found is None:
         msg = f"{axis} is not understood; write {axis}={example}"
-        raise UsageError(msg)
+        raise UsageError(msg, code="region-syntax")
     first = int(found[1])
     return first, first + 1 if found[2] is None else int(found[2])
 
@@ -237,7 +237,7 @@ def _corners(text: str) -> tuple[float, float, float, float]:
         west, south, east, north = map(float, text.split(","))
     except ValueError as error:
         msg = "bbox is not understood; write bbox=west,south,east,north"
-        raise UsageError(msg) from error
+        raise UsageError(msg, code="bbox-syntax") from error
     return west, south, east, north
 
 
@@ -248,10 +248,10 @@ def _geojson(text: str | None) -> dict[str, Any] | None:
         geometry = from_json(text)
     except ValueError as error:
         msg = "polygon is not JSON; write a GeoJSON Polygon or MultiPolygon"
-        raise UsageError(msg) from error
+        raise UsageError(msg, code="polygon-syntax") from error
     if not isinstance(geometry, dict):
         msg = "polygon is not a GeoJSON object; write a Polygon or MultiPolygon"
-        raise UsageError(msg)
+        raise UsageError(msg, code="polygon-syntax")
     return geometry
 
 
@@ -264,5 +264,5 @@ def _check_vertices(geometry: dict[str, Any]) -> None:
         points += isinstance(item, (list, dict))
         if points > MOST_VERTICES:
             msg = f"a polygon may have {MOST_VERTICES:,} points; simplify it"
-            raise UsageError(msg)
+            raise UsageError(msg, code="polygon-too-large")
         todo.extend(item.values() if isinstance(item, dict) else item if isinstance(item, list) else ())

@@ -44,10 +44,10 @@ async def served(
     names = [name for name, _ in request.query_params.multi_items()]
     if len(names) > len(set(names)):
         msg = f"{next(name for name in names if names.count(name) > 1)[:60]} is given more than once; give it once"
-        raise UsageError(msg)
+        raise UsageError(msg, code="parameter-twice")
     if len(names) > MOST_PARAMETERS:
         msg = f"{len(names)} parameters are more than any question has; /api/openapi.json says what there is"
-        raise UsageError(msg)
+        raise UsageError(msg, code="too-many-parameters")
     found.check()
     return found
 

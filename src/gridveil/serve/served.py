@@ -52,7 +52,7 @@ class Served:
         """Refuse to answer for files that are no longer those that were opened."""
         if not self.unchanged:
             msg = f"{self.release.path.parent}: changed or removed while it was served; start gridveil serve again"
-            raise InputError(msg)
+            raise InputError(msg, code="release-changed")
 
     def whole(self, first: int, last: int) -> float:
         """Return the consumption of the whole map over some steps, kWh; every answer says its share of it."""

@@ -70,9 +70,9 @@ def _bind(host: str, port: int) -> socket.socket:
         bound.close()
         if error.errno == errno.EADDRINUSE:
             msg = f"port {port} is taken, perhaps by another gridveil serve: end that, or give --port 0 for a free one"
-            raise UsageError(msg) from error
+            raise UsageError(msg, code="port-taken") from error
         msg = f"{host} port {port} cannot be served at ({error.strerror}); give another --host or --port"
-        raise UsageError(msg) from error
+        raise UsageError(msg, code="port-refused") from error
     return bound
 
 

@@ -18,7 +18,7 @@ def known_zone(name: str) -> str:
     """
     if name not in _names():
         msg = "timezone: not known; give a name such as Europe/London, or UTC"
-        raise UsageError(msg)
+        raise UsageError(msg, code="timezone-unknown")
     return name
 
 

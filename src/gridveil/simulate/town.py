@@ -48,7 +48,7 @@ class Town:
         last = first + window.steps
         if window.step != self.window.step or rest or first < 0 or last > self.window.steps:
             msg = f"window {window.start} to {window.end}: not a run of the town's steps, {self.window}"
-            raise UsageError(msg)
+            raise UsageError(msg, code="town-window")
         grid, steps = self.grid, np.arange(window.steps)
         column, row = self.cells.T
         place = ((column * grid.ny + row) * window.steps)[:, None] + steps

@@ -63,7 +63,7 @@ def _sides(name: str) -> Shape | None:
     if not match:
         known = ", ".join(WORKLOADS)
         msg = f"workload {name!r}: give cells x cells x steps, e.g. 4x4x24, or authors ({known} are always there)"
-        raise UsageError(msg)
+        raise UsageError(msg, code="workload-syntax")
     return int(match[1]), int(match[2]), int(match[3])
 
 
@@ -81,7 +81,7 @@ def _draw_authors(rng: np.random.Generator, limit: Ints, fixed: int | None) -> I
     n = int(limit.min())
     if n < AUTHORS_SMALLEST_CUBE:
         msg = f"the authors' queries need a cube of at least {AUTHORS_SMALLEST_CUBE} each way, not {tuple(limit)}"
-        raise UsageError(msg)
+        raise UsageError(msg, code="cube-too-small")
     side = 0 if fixed is None else min(fixed, n - 2)
     pool = limit + 1 if fixed is None else np.full(3, n - side)
     one = rng.integers(0, pool, (AUTHORS_QUERIES, 3))

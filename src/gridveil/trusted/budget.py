@@ -58,13 +58,13 @@ class PureDP:
             exact = Decimal(str(epsilon))
         except InvalidOperation as error:
             msg = f"epsilon {epsilon!r}: give a positive number such as 1 or 0.5"
-            raise BudgetError(msg) from error
+            raise BudgetError(msg, code="epsilon-syntax") from error
         if not exact.is_finite() or exact <= 0:
             msg = f"epsilon {epsilon}: it must be a number above zero"
-            raise BudgetError(msg)
+            raise BudgetError(msg, code="epsilon-not-positive")
         if abs(exact.adjusted()) > MOST_DIGITS:
             msg = f"epsilon {epsilon}: beyond anything that can be accounted for"
-            raise BudgetError(msg)
+            raise BudgetError(msg, code="epsilon-too-extreme")
         object.__setattr__(self, "epsilon", Fraction(exact))
 
 

@@ -78,13 +78,13 @@ class Parts(Symmetric):
         shares = smallest(np.asarray(errors.shares, float), shape)
         if not (np.isfinite(shares).all() and np.isfinite(scales).all() and (scales >= 0).all()):
             msg = "an estimate has noise scales or shares that make no sense; this is a fault of its mechanism"
-            raise UsageError(msg)
+            raise UsageError(msg, code="error-model-invalid")
         if errors.labels is None:
             return cls(None, smallest(scales, shape), shares)
         labels = smallest(np.asarray(errors.labels, np.int32), shape)
         if scales.ndim != 1 or labels.min() < -1 or labels.max() >= len(scales):
             msg = f"labels from {labels.min()} to {labels.max()} do not fit noise scales of shape {scales.shape}"
-            raise UsageError(msg)
+            raise UsageError(msg, code="error-model-labels")
         return cls(labels, scales, shares)
 
     def cell_errors(self, steps: slice, shape: Shape) -> Floats:
@@ -171,10 +171,10 @@ class ReplicateErrors(Symmetric):
         steps, ny, nx = shape
         if len(space) < FEWEST_REPLICATES or space.shape != (len(time), nx, ny) or time.shape != (len(space), steps):
             msg = f"replicates of shapes {space.shape} and {time.shape} do not fit a cube of {(nx, ny, steps)}"
-            raise UsageError(msg)
+            raise UsageError(msg, code="replicates-shape")
         if not (np.isfinite(space).all() and np.isfinite(time).all()):
             msg = "an estimate has replicates that are not finite; this is a fault of its mechanism"
-            raise UsageError(msg)
+            raise UsageError(msg, code="replicates-not-finite")
         return cls(space.transpose(0, 2, 1) / WH_PER_KWH, time)
 
     def cell_errors(self, steps: slice, shape: Shape) -> Floats:
@@ -225,7 +225,7 @@ def smallest(array: NDArray[Number], shape: Shape) -> NDArray[Number]:
     whole = array.reshape((1,) * (3 - array.ndim) + array.shape).transpose(2, 1, 0)
     if any(size not in {1, full} for size, full in zip(whole.shape, shape, strict=True)):
         msg = f"an array of shape {array.shape} does not broadcast to a cube of {shape[::-1]} (x, y, t)"
-        raise UsageError(msg)
+        raise UsageError(msg, code="error-model-shape")
     for axis in range(3):
         first = whole.take([0], axis=axis)
         if whole.strides[axis] == 0 or bool((whole == first).all()):

@@ -115,8 +115,8 @@ class Factors(Symmetric):
 def _checked(factor: NDArray[Any], length: int) -> Floats:
     if factor.ndim != 2 or factor.shape[0] != length or factor.shape[1] == 0:  # noqa: PLR2004 - a matrix
         msg = f"a noise factor of shape {factor.shape} does not fit an axis of {length}"
-        raise UsageError(msg)
+        raise UsageError(msg, code="noise-factor-shape")
     if not np.isfinite(factor).all():
         msg = "an estimate has noise factors that are not finite; this is a fault of its mechanism"
-        raise UsageError(msg)
+        raise UsageError(msg, code="noise-factor-not-finite")
     return factor

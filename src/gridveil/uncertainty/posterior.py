@@ -55,7 +55,7 @@ class Draws:
         shapes = (errors.space.shape, errors.region.shape, errors.time.shape, errors.size.shape)
         if shapes != ((count, nx, ny), (nx, ny), (count, regions, steps), (count,)):
             msg = f"draws of shapes {shapes} do not fit a cube of {(nx, ny, steps)}"
-            raise UsageError(msg)
+            raise UsageError(msg, code="draws-shape")
         most = max(FEWEST_DRAWS, MOST_NUMBERS // (nx * ny))
         some = np.linspace(0, count - 1, min(count, most)).round().astype(int)
         draws = cls(
@@ -74,17 +74,17 @@ class Draws:
         numbers = (self.space, self.time, self.size)
         if len(self.size) < FEWEST_REPLICATES:
             msg = f"{len(self.size)} draws make no error bar"
-            raise UsageError(msg)
+            raise UsageError(msg, code="draws-too-few")
         if not all(np.isfinite(some).all() and (some >= 0).all() for some in numbers):
             msg = "draws of what may be true are negative or not finite"
-            raise UsageError(msg)
+            raise UsageError(msg, code="draws-invalid")
         if self.region.min() < 0 or self.region.max() >= self.time.shape[1]:
             msg = f"regions from {self.region.min()} to {self.region.max()} for {self.time.shape[1]} profiles"
-            raise UsageError(msg)
+            raise UsageError(msg, code="draws-regions")
         terms = np.array([self.behaviour.strengths, self.behaviour.hours, self.behaviour.periods])
         if not (np.isfinite(terms[:2]).all() and (terms[0] >= 0).all() and (terms[1:] > 0).all() and self.hours > 0):
             msg = "a behaviour of households that makes no sense"
-            raise UsageError(msg)
+            raise UsageError(msg, code="behaviour-invalid")
 
     def cell_errors(self, steps: slice, shape: Shape) -> Floats:
         """Return the standard error of every cell in some steps."""

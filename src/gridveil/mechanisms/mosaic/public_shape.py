@@ -62,22 +62,22 @@ def read_shape(path: Path | str) -> PublicShape:
         columns, rows = list(table.fieldnames or []), list(table)
     except (OSError, ValueError, csv.Error) as error:
         msg = f"profile {path} cannot be read ({error}); {HOW}"
-        raise InputError(msg) from error
+        raise InputError(msg, code="profile-unreadable") from error
     values = [name for name in columns if name not in {"day", "hour"}]
     if "hour" not in columns or len(values) != 1:
         msg = f"profile {path} has the columns {', '.join(columns) or '(none)'}; {HOW}"
-        raise InputError(msg)
+        raise InputError(msg, code="profile-columns")
     hourly = np.full((len(KINDS), HOURS), np.nan)
     for line, row in enumerate(rows, start=2):
         kinds, hour, value = _read(row, values[0], f"profile {path}, line {line}")
         if not np.isnan(hourly[kinds, hour]).all():
             msg = f"profile {path}, line {line}: hour {hour} is there twice; {HOW}"
-            raise InputError(msg)
+            raise InputError(msg, code="profile-hour-twice")
         hourly[kinds, hour] = value
     if np.isnan(hourly).any():
         kind, hour = np.argwhere(np.isnan(hourly))[0]
         msg = f"profile {path} lacks hour {hour} of a {KINDS[kind]}; {HOW}"
-        raise InputError(msg)
+        raise InputError(msg, code="profile-hour-missing")
     return PublicShape(hourly)
 
 
@@ -91,7 +91,7 @@ def _read(row: dict[str, str], column: str, where: str) -> tuple[list[int], int,
     known = not day or day in KINDS
     if not (known and 0 <= hour < HOURS and 0 < value < math.inf):
         msg = f"{where}: {', '.join(str(cell) for cell in row.values())}; {HOW}"
-        raise InputError(msg)
+        raise InputError(msg, code="profile-row")
     return [KINDS.index(day)] if day else [0, 1], hour, value
 
 

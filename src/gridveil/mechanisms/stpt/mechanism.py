@@ -57,7 +57,7 @@ class Stpt:
         """Refuse blocks without the pattern they rest on."""
         if self.partition == "blocks" and self.forecaster == "plain":
             msg = "partition 'blocks' needs levels of cells and a profile of time: use forecaster 'refined'"
-            raise UsageError(msg)
+            raise UsageError(msg, code="stpt-blocks-forecaster")
 
     def release(self, measure: Measure, progress: Progress = silent) -> Estimate:
         """Spend the pattern's part of the budget on the training window, and the rest on the published one."""

@@ -126,4 +126,4 @@ def _require(enough: Callable[[int], bool], train_steps: int, lookback: int) -> 
             f"train_steps={train_steps} is too short for a slice of time at each depth of the quadtree and a lookback"
             f" of {lookback} steps: use at least {least} steps, or a smaller depth or lookback"
         )
-        raise UsageError(msg)
+        raise UsageError(msg, code="stpt-training-short")

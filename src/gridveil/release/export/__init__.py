@@ -24,10 +24,10 @@ def export(release: Release, path: Path | str, format: str, progress: Progress =
     """
     why = refusal(release, format)
     if why is not None:
-        raise UsageError(why)
+        raise UsageError(why, code="export-refused")
     if os.path.lexists(path):  # said before anything is computed
         msg = f"{path}: already there, and never overwritten; give another --out"
-        raise UsageError(msg)
+        raise UsageError(msg, code="out-exists")
     return EXPORTERS.load(format).write(release, Path(path), progress)
 
 

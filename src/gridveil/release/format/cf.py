@@ -78,4 +78,4 @@ def known_system(name: str) -> Any:  # noqa: ANN401 - imported only when there i
         return CRS.from_user_input(name)
     except CRSError as error:
         msg = f'coordinate system {name}: not one that PROJ knows; give e.g. EPSG:4326, or "local" for none'
-        raise UsageError(msg) from error
+        raise UsageError(msg, code="crs-unknown") from error

@@ -109,4 +109,4 @@ def check_system(crs: str) -> None:
     system = known_system(crs)
     if not (system.is_projected or system.is_geographic) or len(system.axis_info) != FLAT:
         msg = f"coordinate system {crs} ({system.type_name}): not one of a flat map"
-        raise UsageError(msg)
+        raise UsageError(msg, code="crs-not-a-map")

@@ -51,7 +51,7 @@ def load_label(path: Path) -> Label:
         raise
     except FileNotFoundError as error:
         msg = f"{path}: no such file; a release is a folder with {VALUES}, {LABEL} and {README}"
-        raise InputError(msg) from error
+        raise InputError(msg, code="label-missing") from error
     except ValidationError as error:
         fault = error.errors(include_url=False)[0]
         where = ".".join(str(part) for part in fault["loc"])
@@ -66,7 +66,7 @@ def _refuse_unfinished(path: Path) -> None:
     folder = path.resolve().parent
     if folder.name.startswith(ASIDE):
         msg = f"{folder}: a publication that was stopped left this; it is no release, and can be deleted"
-        raise InputError(msg)
+        raise InputError(msg, code="release-unfinished")
 
 
 def _parse(path: Path) -> object:
@@ -80,11 +80,13 @@ def _check_version(path: Path, content: object) -> None:
     version = content.get("schema_version") if isinstance(content, dict) else None
     if isinstance(version, int) and version > VERSION:
         msg = f"{path}: schema version {version} is newer than this gridveil; upgrade it: pip install -U gridveil"
-        raise InputError(msg)
+        raise InputError(msg, code="label-too-new")
     if isinstance(version, int) and version < VERSION:
         msg = f"{path}: schema version {version} was written by an earlier gridveil, and is no longer read"
-        raise InputError(msg)
+        raise InputError(msg, code="label-too-old")
 
 
 def _unreadable(path: Path, why: str) -> InputError:
-    return InputError(f"{path}: not a release's label ({why}); get a fresh copy of the release")
+    return InputError(
+        f"{path}: not a release's label ({why}); get a fresh copy of the release", code="label-unreadable"
+    )

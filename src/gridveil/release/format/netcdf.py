@@ -54,7 +54,7 @@ def write_netcdf(
     if estimate.cube.shape != (grid.nx, grid.ny, window.steps):
         cube = (grid.nx, grid.ny, window.steps)
         msg = f"an estimate of shape {estimate.cube.shape} does not fit a cube of {cube} (x, y, t)"
-        raise UsageError(msg)
+        raise UsageError(msg, code="estimate-shape")
     return write_slabs(
         path,
         grid=grid,
@@ -178,7 +178,7 @@ def _write_cube(file: Stored, watt_hours: Callable[[slice], Floats], model: Erro
             published = (watt_hours(some).transpose(2, 1, 0) / WH_PER_KWH).astype(np.float32)
             if not np.isfinite(published).all():
                 msg = "an estimate has values that are not finite; this is a fault of its mechanism"
-                raise UsageError(msg)
+                raise UsageError(msg, code="estimate-not-finite")
             negative = negative or bool((published < 0).any())
             of_values = packed(values, first, published, threads)
             of_errors = packed(errors, first, model.cell_errors(some, (steps, ny, nx)), threads)

@@ -36,4 +36,4 @@ def check_openable(
         check_content(MechanismFacts(name="", parameters=dict(parameters)).parameters, "parameters")
     except (ValueError, OverflowError, GridveilError) as error:
         msg = f"no release could be opened with these settings: {error}"
-        raise UsageError(msg) from error
+        raise UsageError(msg, code="release-unopenable") from error

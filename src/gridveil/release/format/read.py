@@ -60,7 +60,7 @@ def reading(path: Path) -> Iterator[None]:
             yield
     except FileNotFoundError as error:
         msg = f"{path}: it is missing; get a fresh copy of the release"
-        raise InputError(msg) from error
+        raise InputError(msg, code="values-missing") from error
     except (
         OSError,
         ValueError,
@@ -72,7 +72,7 @@ def reading(path: Path) -> Iterator[None]:
         MemoryError,
     ) as error:
         msg = f"{path}: not a release's values, or damaged ({error}); get a fresh copy of the release"
-        raise InputError(msg) from error
+        raise InputError(msg, code="values-unreadable") from error
 
 
 def read_content(path: Path, label: Label, most_held: int | None = None) -> Content:
@@ -112,7 +112,7 @@ def _check_version(path: Path, file: Stored) -> None:
     version = int(np.asarray(file.attrs["gridveil_format"]).item())
     if version > FORMAT:
         msg = f"{path}: format {version} is newer than this gridveil reads; upgrade it: pip install -U gridveil"
-        raise InputError(msg)
+        raise InputError(msg, code="values-too-new")
 
 
 def _check_axes(file: Stored, label: Label) -> None:

@@ -19,7 +19,7 @@ def to_registry(label: Label, *, curator_type: CuratorType = "Industry") -> dict
     """
     if not label.private:
         msg = "this release is not private (test noise): it cannot be registered as a deployment"
-        raise UsageError(msg)
+        raise UsageError(msg, code="registry-not-private")
     parts = [line for section in label.of_parts() for line in section.lines]
     return {
         "url_slug": _slug(f"{label.title} {label.publisher} {label.published.year}"),

@@ -37,7 +37,7 @@ def check_room(out: Path, grid: Grid, window: Window) -> None:
             f"{out}: a release of {grid.nx} x {grid.ny} cells and {window.steps} steps may take {_size(most)}, and the "
             f"disk has room for {_size(free)}; make room, or give another --out"
         )
-        raise UsageError(msg)
+        raise UsageError(msg, code="disk-too-full")
 
 
 def _size(count: int) -> str:

@@ -36,11 +36,11 @@ def write_release(
     """
     if label.grid != GridFacts.of(grid) or label.window != WindowFacts.of(window):
         msg = "the label describes another grid or window than those of the release"
-        raise UsageError(msg)
+        raise UsageError(msg, code="label-other-cube")
     stated = None if label.ledger_entry is None else label.ledger_entry.hash
     if stated != (None if entry is None else sha256(entry.encode()).hexdigest()):
         msg = "the label names another entry of a ledger than that of the release"
-        raise UsageError(msg)
+        raise UsageError(msg, code="label-other-entry")
     with new_folder(path, label.published) as aside:
         negative = write_netcdf(
             aside / VALUES, grid=grid, window=window, estimate=estimate, label=label, progress=progress

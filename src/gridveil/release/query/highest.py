@@ -35,7 +35,7 @@ def highest(release: Release, start: int, stop: int, count: int) -> list[High]:
     step_range((start, stop), release.window)
     if count < 1:
         msg = f"count {count}: ask for at least one cell"
-        raise UsageError(msg)
+        raise UsageError(msg, code="count-invalid")
     cells = release.cells(start, stop)
     value, low, high = (part.astype(np.float64) for part in (cells.value, cells.low, cells.high))
     y, x = np.unravel_index(np.argsort(-value, axis=None, kind="stable")[:count], value.shape)

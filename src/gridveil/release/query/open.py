@@ -132,7 +132,7 @@ class Release:
             return _first(self.answers_of([[*across, *up, *steps]]))
         if x is not None or y is not None:
             msg = "give an area, or ranges x and y, not both"
-            raise UsageError(msg)
+            raise UsageError(msg, code="area-and-range")
         return _first(self.over(area if isinstance(area, Area) else Area.polygon(self.grid, area), [steps]))
 
     def over(self, area: Area, periods: ArrayLike) -> QueryAnswers:
@@ -200,32 +200,32 @@ class Release:
             if self.label.note is None:
                 raise
             msg = f"{error}. {self.label.note}"
-            raise UsageError(msg) from error
+            raise UsageError(msg, code="range-in-gap") from error
 
     def _checked(self, ranges: ArrayLike) -> NDArray[np.int64]:
         table = np.asarray(ranges)
         if table.ndim != 2 or table.shape[1] != 6 or not np.issubdtype(table.dtype, np.integer):  # noqa: PLR2004 - three ranges
             msg = f"ranges of shape {table.shape} and type {table.dtype}: give integers x0, x1, y0, y1, t0, t1 in rows"
-            raise UsageError(msg)
+            raise UsageError(msg, code="ranges-shape")
         ends = np.array([self.grid.nx, self.grid.ny, self.window.steps])
         starts, stops = table[:, ::2], table[:, 1::2]
         bad = ((starts < 0) | (stops > ends) | (starts >= stops)).any(axis=1)
         if bad.any():
             row = int(np.flatnonzero(bad)[0])
             msg = f"range {table[row].tolist()} (row {row}) is empty or outside the cube of {ends.tolist()} (x, y, t)"
-            raise UsageError(msg)
+            raise UsageError(msg, code="range-outside")
         return table.astype(np.int64)
 
     def _checked_periods(self, periods: ArrayLike) -> NDArray[np.int64]:
         table = np.asarray(periods)
         if table.ndim != 2 or table.shape[1] != 2 or not np.issubdtype(table.dtype, np.integer):  # noqa: PLR2004 - a range
             msg = f"periods of shape {table.shape} and type {table.dtype}: give integers t0, t1 in rows"
-            raise UsageError(msg)
+            raise UsageError(msg, code="periods-shape")
         bad = (table[:, 0] < 0) | (table[:, 1] > self.window.steps) | (table[:, 0] >= table[:, 1])
         if bad.any():
             row = int(np.flatnonzero(bad)[0])
             msg = f"period {table[row].tolist()} (row {row}) is empty or outside the {self.window.steps} steps"
-            raise UsageError(msg)
+            raise UsageError(msg, code="period-outside")
         return table.astype(np.int64)
 
     def _checked_schedules(self, schedules: ArrayLike) -> Floats:
@@ -233,27 +233,27 @@ class Release:
             table = np.asarray(schedules, dtype=np.float64)
         except (TypeError, ValueError) as error:
             msg = "schedules are rows of numbers, one for each step"
-            raise UsageError(msg) from error
+            raise UsageError(msg, code="schedules-shape") from error
         if table.ndim != 2 or table.shape[1] != self.window.steps or not np.isfinite(table).all():  # noqa: PLR2004 - a table
             msg = (
                 f"schedules of shape {table.shape}: give rows of {self.window.steps} finite weights, one for each step"
             )
-            raise UsageError(msg)
+            raise UsageError(msg, code="schedules-shape")
         if self.about_the_truth and (table < 0).any():
             msg = "schedules: a weight is negative, and these error bars are of sums only, not of differences"
-            raise UsageError(msg)
+            raise UsageError(msg, code="schedules-negative")
         if not table.any(axis=1).all():
             msg = f"schedules: row {int(np.flatnonzero(~table.any(axis=1))[0])} takes no step at all"
-            raise UsageError(msg)
+            raise UsageError(msg, code="schedule-empty")
         return table
 
     def _checked_weights(self, area: Area) -> Floats:
         if area.weights.shape != (self.grid.ny, self.grid.nx):
             msg = f"an area of {area.weights.shape[::-1]} cells on a map of {self.grid.nx} x {self.grid.ny}"
-            raise UsageError(msg)
+            raise UsageError(msg, code="area-shape")
         if not ((area.weights >= 0) & (area.weights <= 1)).all():
             msg = "an area's weights are shares of cells: give numbers from 0 to 1"
-            raise UsageError(msg)
+            raise UsageError(msg, code="area-weights")
         return area.weights
 
 
@@ -302,6 +302,6 @@ def open_runs(path: Path | str) -> list[Release]:
             f"{folder}: there are releases in it but no {CATALOGUE}, which makes a series of them: get a fresh copy of "
             "the series, or open a release by its own folder"
         )
-        raise InputError(msg)
+        raise InputError(msg, code="catalogue-missing")
     label = load_label(folder / LABEL)
     return [Release(label, read_content(folder / VALUES, label))]

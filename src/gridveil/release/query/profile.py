@@ -169,4 +169,4 @@ def time_zone(name: str) -> ZoneInfo:
         return ZoneInfo(name)
     except (OSError, ValueError, LookupError) as error:
         msg = f"timezone {name}: not known; give a name such as Europe/London, or UTC"
-        raise UsageError(msg) from error
+        raise UsageError(msg, code="timezone-unknown") from error

@@ -21,7 +21,7 @@ def step_range(asked: tuple[int, int] | tuple[Instant, Instant] | None, window: 
     start, stop = _boundary(first, window), _boundary(last, window)
     if start >= stop:
         msg = f"time {first}/{last} is empty; the end is not included"
-        raise UsageError(msg)
+        raise UsageError(msg, code="time-empty")
     return start, stop
 
 
@@ -37,12 +37,12 @@ def _boundary(asked: Instant, window: Window) -> int:
         instant = datetime.fromisoformat(asked) if isinstance(asked, str) else asked
     except ValueError as error:
         msg = f"time {asked}: give an ISO time such as 2013-02-04T00:00"
-        raise UsageError(msg) from error
+        raise UsageError(msg, code="time-syntax") from error
     if instant.tzinfo is None:
         instant = instant.replace(tzinfo=UTC)
     if not window.start <= instant <= window.end:
         msg = f"time {asked} is outside the window, {_iso(window.start)} to {_iso(window.end)}"
-        raise UsageError(msg)
+        raise UsageError(msg, code="time-outside")
     step, past = divmod(instant - window.start, window.step)
     if past:
         earlier = window.start + step * window.step
@@ -50,7 +50,7 @@ def _boundary(asked: Instant, window: Window) -> int:
             f"time {asked} is inside a step; "
             f"the nearest boundaries are {_iso(earlier)} and {_iso(earlier + window.step)}"
         )
-        raise UsageError(msg)
+        raise UsageError(msg, code="time-inside-step")
     return step
 
 

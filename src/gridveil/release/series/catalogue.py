@@ -117,7 +117,7 @@ def read_catalogue(folder: Path) -> Catalogue:
         raise
     except FileNotFoundError as error:
         msg = f"{path}: no such file; a series is a folder with {CATALOGUE} and releases beside it"
-        raise InputError(msg) from error
+        raise InputError(msg, code="catalogue-missing") from error
     except ValidationError as error:
         fault = error.errors(include_url=False)[0]
         where = ".".join(str(part) for part in fault["loc"])
@@ -141,7 +141,7 @@ def _check_version(path: Path, content: object) -> None:
         raise ValueError(msg)  # noqa: TRY004 - of a file, not of an argument
     if version > FORMAT:
         msg = f"{path}: format {version} is newer than this gridveil reads; upgrade it: pip install -U gridveil"
-        raise InputError(msg)
+        raise InputError(msg, code="catalogue-too-new")
 
 
 def _without_repeats(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
@@ -156,4 +156,6 @@ def _without_repeats(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _unreadable(path: Path, why: str) -> InputError:
-    return InputError(f"{path}: not a series' catalogue ({why}); get a fresh copy of the series")
+    return InputError(
+        f"{path}: not a series' catalogue ({why}); get a fresh copy of the series", code="catalogue-unreadable"
+    )

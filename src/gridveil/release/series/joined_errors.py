@@ -203,7 +203,7 @@ class JoinedArea:
             content, own = self.shelf[number], own[some]
             if isinstance(content.errors, Draws) and (own < 0).any():
                 msg = "schedules: a weight is negative, and these error bars are of sums only, not of differences"
-                raise UsageError(msg)
+                raise UsageError(msg, code="schedules-negative")
             with reading(content.path):
                 changes = -np.diff(own, axis=1, prepend=0.0, append=0.0)
                 used = np.flatnonzero(changes.any(axis=0))

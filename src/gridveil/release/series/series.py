@@ -52,7 +52,7 @@ def read_runs(folder: Path) -> list[tuple[Label, Content | JoinedContent]]:
     parts = read_parts(folder, catalogue)
     if not parts:
         msg = f"{folder / CATALOGUE}: it lists no release yet"
-        raise InputError(msg)
+        raise InputError(msg, code="series-empty")
     check_alike(folder, parts)
     runs = runs_of(parts)
     together = None if len(runs) == 1 else all_together([part.label for part in parts])
@@ -76,10 +76,10 @@ def read_part(folder: Path, listed: Listed) -> SeriesPart:
             raise _other(place, LABEL)
     except FileNotFoundError as error:
         msg = f"{error.filename}: it is missing, and {CATALOGUE} lists it: get a fresh copy of the series"
-        raise InputError(msg) from error
+        raise InputError(msg, code="series-file-missing") from error
     except (OSError, ValueError) as error:
         msg = f"{place}: {error}; get a fresh copy of the series"
-        raise InputError(msg) from error
+        raise InputError(msg, code="series-file-unreadable") from error
     window = label.window.window()
     if (window.start, window.end) != (listed.start, listed.end):
         raise _other(place, "window")
@@ -87,7 +87,10 @@ def read_part(folder: Path, listed: Listed) -> SeriesPart:
 
 
 def _other(place: Path, what: str) -> InputError:
-    return InputError(f"{place}: its {what} is not the one that {CATALOGUE} knows; get a fresh copy of the series")
+    return InputError(
+        f"{place}: its {what} is not the one that {CATALOGUE} knows; get a fresh copy of the series",
+        code="series-file-changed",
+    )
 
 
 def runs_of(parts: Sequence[SeriesPart]) -> list[Run]:
@@ -123,7 +126,7 @@ def check_alike(folder: Path, parts: Sequence[SeriesPart]) -> None:
                     f"{folder}: {part.listed.path} has another {what} than {parts[0].listed.path}, so they make no one "
                     "time axis; open them one by one"
                 )
-                raise InputError(msg)
+                raise InputError(msg, code="series-parts-differ")
 
 
 def _joined(

@@ -173,7 +173,7 @@ def total_epsilon(labels: Sequence[Label]) -> Fraction:
     total = sum((Fraction(str(label.privacy.epsilon)) for label in labels), Fraction(0))
     if 2 * total > sys.float_info.max:  # behaviour and place lose twice the sum
         msg = "the epsilons of these releases add up to more than any number of a label; get a fresh copy of the series"
-        raise InputError(msg)
+        raise InputError(msg, code="epsilon-sum-too-large")
     return total
 
 

@@ -31,7 +31,7 @@ class Export:
         """Return a population's whole chain."""
         if population not in self._chains:
             msg = f"{self._path}: no population {population}; there are: {', '.join(sorted(self._chains))}"
-            raise InputError(msg)
+            raise InputError(msg, code="population-unknown")
         return self._chains[population].entries
 
     def verify(self) -> list[str]:
@@ -54,18 +54,18 @@ def read_export(path: Path, option: str) -> list[Entry]:
         lines = raw.decode("ascii").splitlines()
     except (OSError, ValueError) as error:
         msg = f"{option} {path}: not to be read as an export ({error}); give a file that `ledger export` wrote"
-        raise InputError(msg) from error
+        raise InputError(msg, code="export-file-unreadable") from error
     if len(raw) > LARGEST_EXPORT:
         msg = f"{option} {path}: it is larger than any export; give a file that `ledger export` wrote"
-        raise InputError(msg)
+        raise InputError(msg, code="export-file-too-large")
     entries = []
     for number, line in enumerate(lines, start=1):
         try:
             entries.append(Entry.from_text(line))
         except InputError as error:
             msg = f"{option} {path}, line {number}: {error}; give a file as `ledger export` wrote it"
-            raise InputError(msg) from error
+            raise InputError(msg, code="export-file-line") from error
     if not entries:
         msg = f"{option} {path}: it is empty; give a file that `ledger export` wrote"
-        raise InputError(msg)
+        raise InputError(msg, code="export-file-empty")
     return entries

@@ -33,7 +33,7 @@ def verify_folder(path: Path | str, *, ledger: Path | str | None = None, progres
     folder, book = Path(path), None if ledger is None else _book(str(ledger))
     if not folder.is_dir():
         msg = f"{folder}: there is no such folder; give the folder of a release"
-        raise InputError(msg)
+        raise InputError(msg, code="release-missing")
     return (verify_series if is_series(folder) else verify)(folder, book, progress)
 
 
@@ -41,7 +41,7 @@ def _book(where: str) -> Book:
     """Return a ledger, or an export of one."""
     if not is_address(where) and not os.path.lexists(where):
         msg = f"{where}: there is no ledger there; give the path of the ledger that this release was debited to"
-        raise InputError(msg)
+        raise InputError(msg, code="ledger-missing")
     return Export(Path(where)) if is_export(Path(where)) else open_ledger(where)
 
 

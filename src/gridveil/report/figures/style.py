@@ -28,7 +28,7 @@ def check_format(path: Path) -> str:
     name = path.suffix.lower().removeprefix(".")
     if name not in FORMATS:
         msg = f"--figure {path}: give a name that ends in {', '.join(f'.{known}' for known in FORMATS)}"
-        raise UsageError(msg)
+        raise UsageError(msg, code="figure-format")
     return name
 
 

@@ -104,7 +104,7 @@ def _checked(values: ArrayLike) -> Floats:
     checked = np.asarray(values, dtype=np.float64)
     if checked.ndim != 1 or len(checked) < FEWEST_RUNS or np.isnan(checked).any():
         msg = f"a statistic has one number for each of at least {FEWEST_RUNS} runs, not {checked.shape} or NaN"
-        raise UsageError(msg)
+        raise UsageError(msg, code="statistic-shape")
     return checked
 
 

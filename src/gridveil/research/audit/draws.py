@@ -31,7 +31,7 @@ class Pair:
         second = run_once(case, canary=not canary, noise=repeater)
         if len(repeater.said) < len(first.transcript) or not same(first, second):
             msg = "the same noisy answers led to another release: something beside them depends on the data"
-            raise GridveilError(msg)
+            raise GridveilError(msg, code="replay-differs")
         both = first.transcript, tuple(repeater.said)
         self.with_canary, self.without = both if canary else both[::-1]
         self.ratio = log_ratio(self.with_canary, self.without)

@@ -39,7 +39,7 @@ def audit_all(
                 tell(number / len(todo))
         except BrokenProcessPool as error:
             msg = "a process of the audit was ended from outside (out of memory?); run it again"
-            raise GridveilError(msg) from error
+            raise GridveilError(msg, code="worker-ended") from error
         finally:
             pool.shutdown(wait=True, cancel_futures=True)
     return {name: combine(parts) for name, parts in done.items()}

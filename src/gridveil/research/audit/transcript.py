@@ -67,7 +67,7 @@ class Repeater:
         before = self.transcript[len(self.said)] if len(self.said) < len(self.transcript) else None
         if before is None or before.staircase != staircase or not np.array_equal(before.scales, scales):
             msg = "the same noisy answers led to another question: something beside them depends on the data"
-            raise GridveilError(msg)
+            raise GridveilError(msg, code="replay-differs")
         self.said.append(Said(values.copy(), before.noisy, scales, staircase))
         return before.noisy.copy()
 

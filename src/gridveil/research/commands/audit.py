@@ -42,7 +42,7 @@ def run(
 
     if every == (mechanism is not None):
         msg = "say what to attack: --mechanism NAME, or --all"
-        raise UsageError(msg)
+        raise UsageError(msg, code="audit-needs-mechanism")
     chosen = names() if mechanism is None else [mechanism]
     claim = float(PureDP(epsilon).epsilon)
     for name in chosen:
@@ -68,5 +68,5 @@ def run(
         show.out.print(words)
     if wrong := objections(found):
         msg = "the audit objects:\n" + "\n".join(f"  {one}" for one in wrong)
-        raise GridveilError(msg)
+        raise GridveilError(msg, code="audit-objects")
     show.out.print(verdict(found))

@@ -64,7 +64,7 @@ def paper(
     if report_only:
         if not at.done:
             msg = f"--report-only: {out} has no trials to report on; run without it first"
-            raise UsageError(msg)
+            raise UsageError(msg, code="no-trials")
         write()
     else:
         left = (at.seconds - at.seconds_done) / 60
@@ -77,7 +77,7 @@ def paper(
         if failures:
             lines = "\n".join(f"  {failure}" for failure in failures[:MOST_TOLD])
             msg = f"{len(failures)} trials failed, and the report is without them; the first are\n{lines}"
-            raise GridveilError(msg)
+            raise GridveilError(msg, code="trials-failed")
     show.out.print(f"Wrote {out / 'reproduction.md'}, and figures and numbers to {out / 'reproduction'}")
 
 
@@ -87,8 +87,8 @@ def _lcl(data: str | None) -> str | None:
     name, _, path = data.partition("=")
     if name != "lcl" or not path:
         msg = f"--data {data}: give lcl=PATH, a Parquet file with household, timestamp and kwh"
-        raise UsageError(msg)
+        raise UsageError(msg, code="data-syntax")
     if not Path(path).exists():
         msg = f"--data {data}: there is no such file"
-        raise UsageError(msg)
+        raise UsageError(msg, code="file-missing")
     return str(Path(path).absolute())

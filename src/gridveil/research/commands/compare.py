@@ -116,10 +116,10 @@ def run(
     text = json.with_suffix(".txt") if json else None
     if json is not None and json == text:
         msg = f"--json {json}: the tables are written beside it as .txt; give a name that ends in .json"
-        raise UsageError(msg)
+        raise UsageError(msg, code="json-name")
     if spec is not None and source is not None and source.endswith(".toml"):
         msg = f"{source} and --spec {spec}: two specs; give one"
-        raise UsageError(msg)
+        raise UsageError(msg, code="two-specs")
     check_new([json, text, figure])
     if figure is not None:
         from gridveil.report.figures.style import as_file, check_format
@@ -133,7 +133,7 @@ def run(
         with study_bar("compare") as tell:
             study, report = compare(settings, question, keep, tell)
     except KeyboardInterrupt as error:
-        raise Interrupted(AGAIN if keep else NOT_KEPT) from error
+        raise Interrupted(AGAIN if keep else NOT_KEPT, code="interrupted") from error
     show.report(report, show.operator)
     if study.records:
         console = Console(highlight=False)
@@ -167,7 +167,7 @@ def _stop_at_failures(study: Study[Trial], keep: Path | None) -> None:
         keep.unlink()
     again = f"; the others are kept in {keep}" if keep and study.records else ""
     msg = f"{len(study.failures)} trials failed{again}:\n{lines}\nLeave such mechanisms out with --mechanisms"
-    raise GridveilError(msg)
+    raise GridveilError(msg, code="trials-failed")
 
 
 def _listed(text: str) -> list[str]:
@@ -179,4 +179,4 @@ def _numbers(text: str) -> list[float]:
         return list(dict.fromkeys(float(number) for number in _listed(text)))
     except ValueError as error:
         msg = f"--epsilon {text}: give numbers with commas between, e.g. 1,3,10,30"
-        raise UsageError(msg) from error
+        raise UsageError(msg, code="epsilon-syntax") from error

@@ -84,7 +84,7 @@ def _complete(spec: Spec, question: ComparisonQuestion) -> Spec:
             "where are the households? Give their table (--households FILE) or, if they have no places, "
             f"have places drawn (--placement {'|'.join(PLACEMENTS)})"
         )
-        raise UsageError(msg)
+        raise UsageError(msg, code="households-missing")
     if question.placement is not None and spec.extent is None and spec.grid is not None:
         spec = spec.model_copy(update={"extent": (0.0, 0.0, float(spec.grid[0]), float(spec.grid[1]))})
     spec.need("readings", "extent", "grid", "start", "steps")

@@ -46,27 +46,27 @@ class ComparisonQuestion:
         unknown = [name for name, _ in map(parse_method, self.mechanisms) if name not in known]
         if unknown or not self.mechanisms:
             msg = f"there is no mechanism {', '.join(unknown) or 'named'}; there are: {', '.join(known)}"
-            raise UsageError(msg)
+            raise UsageError(msg, code="mechanism-unknown")
         for name, parameters in map(parse_method, self.mechanisms):
             if name not in COMPARISON_ONLY:
                 make(name, dict(parameters))
             elif parameters:
                 msg = f"{name} has no parameters to set"
-                raise UsageError(msg)
+                raise UsageError(msg, code="parameter-unknown")
         if not self.epsilons or self.repeats < 1:
             msg = "give at least one epsilon and one repeat"
-            raise UsageError(msg)
+            raise UsageError(msg, code="no-epsilon")
         for epsilon in self.epsilons:
             PureDP(epsilon)
         if self.clip is not None and not self.clip > 0:
             msg = f"clip {self.clip}: give kWh above zero, from public statistics"
-            raise UsageError(msg)
+            raise UsageError(msg, code="clip-invalid")
         if self.placement is not None and self.placement not in PLACEMENTS:
             msg = f"placement {self.placement}: there are {', '.join(PLACEMENTS)}"
-            raise UsageError(msg)
+            raise UsageError(msg, code="placement-unknown")
         if (self.points is not None) != (self.placement == "density"):
             msg = "placement density draws places from a table of points and weights (--points FILE), and no other does"
-            raise UsageError(msg)
+            raise UsageError(msg, code="placement-points")
 
 
 def parse_method(text: str) -> tuple[str, tuple[tuple[str, str], ...]]:
@@ -79,7 +79,7 @@ def parse_method(text: str) -> tuple[str, tuple[tuple[str, str], ...]]:
     pairs = [setting.partition("=") for setting in settings]
     if not all(equals for _, equals, _ in pairs):
         msg = f"{text}: write parameters of a mechanism as NAME:PARAMETER=VALUE, e.g. outer:share=0.5"
-        raise UsageError(msg)
+        raise UsageError(msg, code="parameter-syntax")
     return name, tuple((parameter.strip(), value.strip()) for parameter, _, value in pairs)
 
 

@@ -97,7 +97,7 @@ def _outcomes(
                 yield waiting[future], future.result()
         except BrokenProcessPool as error:
             msg = "a worker process was ended from outside (out of memory?); what is done is kept: run the same again"
-            raise GridveilError(msg) from error
+            raise GridveilError(msg, code="worker-ended") from error
         finally:
             pool.shutdown(wait=True, cancel_futures=True)
 
@@ -144,7 +144,7 @@ def _journal(path: Path, about: dict[str, Any]) -> Iterator[tuple[IO[str], dict[
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
             msg = f"{path}: another study is writing to it; wait for it, or choose another place"
-            raise UsageError(msg) from error
+            raise UsageError(msg, code="study-in-use") from error
         file.seek(0)
         text = file.read()
         whole = text[: text.rfind("\n") + 1]
@@ -156,7 +156,7 @@ def _journal(path: Path, about: dict[str, Any]) -> Iterator[tuple[IO[str], dict[
             file.write(json.dumps(head) + "\n")
         elif lines[0] != head:
             msg = f"{path}: holds a study of other data or settings; move it away, or choose another place"
-            raise UsageError(msg)
+            raise UsageError(msg, code="study-other")
         yield file, {json.dumps(line["trial"], sort_keys=True): line["records"] for line in lines if "records" in line}
 
 
@@ -167,5 +167,5 @@ def _parsed(path: Path, text: str) -> list[dict[str, Any]]:
             lines.append(json.loads(line))
         except json.JSONDecodeError as error:
             msg = f"{path}, line {number}: not a study's file; move it away, or choose another place"
-            raise InputError(msg) from error
+            raise InputError(msg, code="study-unreadable") from error
     return lines

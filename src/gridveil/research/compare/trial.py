@@ -108,7 +108,7 @@ def release(trial: Trial, placed: Placed) -> tuple[Floats, Bound]:
     """
     if steps_before(trial.mechanism, trial.parameters) > placed.dataset.train_steps:
         msg = f"{trial.mechanism} learns from more steps before the window than {placed.dataset.name} has"
-        raise UsageError(msg)
+        raise UsageError(msg, code="training-too-long")
     seed = trial.noise_seed()
     if trial.mechanism in COMPARISON_ONLY:
         cube = yardsticks.make(trial.mechanism).release(placed, trial.epsilon, trial.bound, trial.clip, seed)

@@ -27,4 +27,4 @@ def open_dataset(name: str, lcl: Path | None = None, *, seed: int = 0, tuning: b
     if name in TABLE2:
         return make_standin(name, seed + TUNING_SEED if tuning else seed)
     msg = f"data set {name}: there are {', '.join(DATASETS)}"
-    raise UsageError(msg)
+    raise UsageError(msg, code="dataset-unknown")

@@ -45,7 +45,7 @@ class HalfTowns:
         half, _, number = dataset.partition("-")
         if half not in WEEKS or not (number == EVERYBODY or number.isdigit()):
             msg = f"data set {dataset}: write HALF-N with a half of {', '.join(WEEKS)}, e.g. report-1024 or tune-all"
-            raise UsageError(msg)
+            raise UsageError(msg, code="half-syntax")
         week = seed % len(WEEKS[half])
         everybody = _week(self.lcl, half, week)
         if not (half == "report" and number == EVERYBODY):

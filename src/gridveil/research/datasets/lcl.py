@@ -71,9 +71,9 @@ def read_complete(path: Path, hours: Times) -> Ints:
             """).fetchnumpy()  # noqa: S608 -- numbers and constants of ours only
         except duckdb.Error as error:
             msg = f"{path}: not readable as Parquet with household, timestamp and kwh ({error})"
-            raise InputError(msg) from None
+            raise InputError(msg, code="dataset-unreadable") from None
     readings: Ints = np.asarray(found["wh"], dtype=np.int64).reshape(-1, hours.size)
     if not readings.size:
         msg = f"{path}: no household has a reading in every hour from {hours[0]} to {hours[-1]}"
-        raise InputError(msg)
+        raise InputError(msg, code="dataset-incomplete")
     return readings

@@ -32,10 +32,10 @@ def place(name: str, households: int, grid: Grid, seed: int, points: Points | No
     """Place households on a grid by one of the rules; the same arguments give the same places."""
     if name not in PLACEMENTS:
         msg = f"placement {name}: there are {', '.join(PLACEMENTS)}"
-        raise UsageError(msg)
+        raise UsageError(msg, code="placement-unknown")
     if (name == "density") != (points is not None):
         msg = f"placement {name}: points and weights are for density, which needs them"
-        raise UsageError(msg)
+        raise UsageError(msg, code="placement-points")
     rng = np.random.default_rng(seed)
     if name == "one-per-cell":
         return _one_per_cell(households, grid, rng)

@@ -50,7 +50,7 @@ class Points:
         """Draw the cell (household, 2) of every household's home. The grid lies on the points' extent."""
         if (grid.x0, grid.y0, grid.x1, grid.y1) != self.extent:
             msg = f"the grid's extent is {grid.x0},{grid.y0},{grid.x1},{grid.y1}, the points' {self.extent}"
-            raise UsageError(msg)
+            raise UsageError(msg, code="points-extent")
         x, y = self.homes(households, rng)
         column = (x - grid.x0) / grid.cell_width
         row = (y - grid.y0) / grid.cell_height
@@ -70,21 +70,21 @@ def read_points(path: Path, weight: str = "weight", extent: Extent | None = None
         if weight in missing:
             advice += ", which --weight COLUMN names"
         msg = f"{path}: no column {', '.join(missing)}; it {advice}, and has: {', '.join(columns)}"
-        raise InputError(msg)
+        raise InputError(msg, code="points-columns")
     try:
         east, north, mass = (columns[name].astype(np.float64) for name in (x, y, weight))
     except (TypeError, ValueError):
         msg = f"{path}: {x}, {y} and {weight} must be numbers"
-        raise InputError(msg) from None
+        raise InputError(msg, code="points-not-numbers") from None
     if not len(mass):
         msg = f"{path}: no points in it"
-        raise InputError(msg)
+        raise InputError(msg, code="points-empty")
     x0, y0, x1, y1 = extent or (east.min(), north.min(), east.max(), north.max())
     here = (x0 <= east) & (east <= x1) & (y0 <= north) & (north <= y1)
     east, north, mass = east[here], north[here], mass[here]
     if not (np.isfinite(mass).all() and (mass >= 0).all() and mass.sum() > 0):
         msg = f"{path}: weights ({weight}) must be at least 0, not all 0, and there must be points inside the extent"
-        raise InputError(msg)
+        raise InputError(msg, code="points-weights")
     return Points(east, north, mass, (float(x0), float(y0), float(x1), float(y1)), crs, spread)
 
 
@@ -97,5 +97,5 @@ def _read(path: Path) -> dict[str, np.ndarray[tuple[int], np.dtype[np.generic]]]
         table = pyarrow.csv.read_csv(path) if path.suffix == ".csv" else pq.read_table(path)
     except (OSError, pa.ArrowException) as error:
         msg = f"{path}: not readable as {'CSV' if path.suffix == '.csv' else 'Parquet'} ({error})"
-        raise InputError(msg) from None
+        raise InputError(msg, code="points-unreadable") from None
     return {name: table[name].to_numpy() for name in table.column_names}

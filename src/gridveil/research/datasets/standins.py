@@ -62,7 +62,7 @@ def make_standin(name: str, seed: int = 0, steps: int = 120, train_steps: int = 
     """
     if name not in TABLE2:
         msg = f"stand-in {name}: there are {', '.join(TABLE2)}"
-        raise UsageError(msg)
+        raise UsageError(msg, code="standin-unknown")
     row = TABLE2[name]
     # The place in the table makes CA, MI and TX of one seed three towns, not one.
     rng = np.random.default_rng([seed, list(TABLE2).index(name)])
@@ -101,7 +101,7 @@ def _calibrate(row: Table2, expected: Floats, fluctuation: Floats) -> Floats:
         low, high = (power, high) if off < 0 else (low, power)
     wanted = f"mean {row.mean}, s.d. {row.sd} and maximum {row.maximum}"
     msg = f"{expected.size} readings cannot have {wanted}: ask for more steps"
-    raise UsageError(msg)
+    raise UsageError(msg, code="standin-too-short")
 
 
 def _scale(row: Table2, shape: Floats) -> Floats:

@@ -46,10 +46,10 @@ class MarkovQuilt:
         matrix = np.array(self.transitions)
         if matrix.ndim != 2 or len(matrix) != matrix.shape[1] or not np.allclose(matrix.sum(axis=1), 1.0):  # noqa: PLR2004  # rows and columns
             msg = f"transitions {self.transitions}: a square of probabilities is needed, each row adding up to 1"
-            raise UsageError(msg)
+            raise UsageError(msg, code="transitions-shape")
         if len(matrix) == 1 or (matrix <= 0).any():
             msg = f"transitions {self.transitions}: at least two levels are needed, and a way from each to each"
-            raise UsageError(msg)
+            raise UsageError(msg, code="transitions-levels")
 
     def release(self, placed: Placed, epsilon: float, bound: Bound, clip: int, seed: int) -> Floats:
         """Return the sums of readings cut at `clip`, with noise. The bound on a household's total has no part in it."""

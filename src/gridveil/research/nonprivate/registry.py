@@ -30,7 +30,7 @@ def make(name: str) -> Yardstick:
     """
     if name not in _ALL:
         msg = f"there is no yardstick {name!r}; there are: {', '.join(_ALL)}"
-        raise UsageError(msg)
+        raise UsageError(msg, code="baseline-unknown")
     return _ALL[name]
 
 

@@ -113,7 +113,7 @@ def _known(path: Path) -> dict[str, list[Record]]:
             held = json.loads(line)
         except json.JSONDecodeError as error:
             msg = f"{path}: not a study's file; move it away, or choose another --out"
-            raise InputError(msg) from error
+            raise InputError(msg, code="study-unreadable") from error
         if "records" in held:
             known[json.dumps(held["trial"], sort_keys=True)] = held["records"]
     return known

@@ -81,7 +81,7 @@ class Account:
         """Return the loss of every pillar, broadcastable to (x, y), if this measurement were made too."""
         if self.window.steps + self.measurements >= MOST_TERMS:
             msg = f"more than {MOST_TERMS} steps and measurements in one window cannot be accounted for"
-            raise UsageError(msg)
+            raise UsageError(msg, code="account-too-long")
         marks, weights = varying(marks, weight), weights_of(weight)
         # One slab of the grid at a time: a copy of the whole cube would cost more than the arithmetic.
         slabs = (self.levels[place] + weights[mark] for place, mark in _together(self.places, marks))

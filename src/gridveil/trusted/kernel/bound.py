@@ -35,18 +35,18 @@ class Bound:
         object.__setattr__(self, "window", operator.index(self.window))
         if self.step < 1 or self.window < 1:
             msg = f"bounds of {self.step} and {self.window} Wh: both must be at least 1 Wh"
-            raise UsageError(msg)
+            raise UsageError(msg, code="bound-too-small")
         if self.window > LARGEST_WINDOW_BOUND:
             msg = (
                 f"window bound of {self.window} Wh: the largest supported is {LARGEST_WINDOW_BOUND} Wh: sums over "
                 f"up to {MOST_HOUSEHOLDS:,} households must fit 64 bits; lower the bounds, or publish fewer steps"
             )
-            raise UsageError(msg)
+            raise UsageError(msg, code="bound-too-large")
         if self.step * self.window >= 2**53:
             msg = (
                 f"bounds of {self.step} and {self.window} Wh: their product must stay below 2**53; lower the step bound"
             )
-            raise UsageError(msg)
+            raise UsageError(msg, code="bounds-product")
 
     def over(self, steps: int, other: int) -> Bound:
         """Return this bound of a window of `steps` steps, carried over to one of `other` steps pro rata."""

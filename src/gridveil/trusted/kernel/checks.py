@@ -20,14 +20,14 @@ def relative_scales(relative: ArrayLike | None, marks: Marks) -> NDArray[np.floa
     count = int(marks.max()) + 1
     if not count:
         msg = "all labels are -1: there is nothing to measure"
-        raise UsageError(msg)
+        raise UsageError(msg, code="nothing-to-measure")
     if relative is None:
         return np.ones(count)
     ratios = np.array(relative, dtype=np.float64)  # a copy: what is charged for is what is used
     within = (ratios >= 1 / WIDEST_RATIO) & (ratios <= WIDEST_RATIO)
     if ratios.ndim != 1 or len(ratios) < count or not within.all():
         msg = f"relative scales: give one positive number, neither tiny nor huge, for each of the {count} labels"
-        raise UsageError(msg)
+        raise UsageError(msg, code="relative-scales")
     return ratios
 
 
@@ -35,7 +35,7 @@ def checked_epsilon(epsilon: float) -> float:
     """Return epsilon as a double, whatever kind of number it came as: a shorter float would round what is charged."""
     if not (math.isfinite(epsilon) and epsilon > 0):
         msg = f"a measurement with epsilon {epsilon}: it must be a positive number"
-        raise BudgetError(msg)
+        raise BudgetError(msg, code="measurement-epsilon")
     return float(epsilon)
 
 
@@ -45,7 +45,7 @@ def check_scales(scales: NDArray[np.float64]) -> None:
     scales = scales[tuple(slice(None) if stride else slice(1) for stride in scales.strides)]
     if not (scales <= LARGEST_SCALE).all():
         msg = f"noise of scale {scales.max():.3g} Wh does not fit 64-bit integers: raise epsilon or lower the bounds"
-        raise BudgetError(msg)
+        raise BudgetError(msg, code="noise-too-large")
     if not (scales >= SMALLEST_SCALE).all():
         msg = f"noise of scale {scales.min():.3g} Wh is none at all: lower epsilon"
-        raise BudgetError(msg)
+        raise BudgetError(msg, code="noise-too-small")

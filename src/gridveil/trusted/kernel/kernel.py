@@ -94,12 +94,12 @@ class Kernel:
         self._permit, self._debited = permit, False
         if permit is not None and not (self.private and permit.epsilon == budget.epsilon):
             msg = "a ledger's permit is for a kernel with exact noise and just the budget that it debits"
-            raise UsageError(msg)
+            raise UsageError(msg, code="permit-mismatch")
 
     def __copy__(self) -> Kernel:
         """Refuse: two kernels would spend one budget twice."""
         msg = "a kernel cannot be copied: its budget is spent once"
-        raise UsageError(msg)
+        raise UsageError(msg, code="kernel-copied")
 
     def __reduce__(self) -> str:
         """Refuse to be pickled, and with it to be deeply copied."""
@@ -212,7 +212,7 @@ class Kernel:
         kinds = {"laplace": ask_sums, "staircase": ask_staircase_sums}
         if noise not in kinds:
             msg = f"noise {noise!r}: there are {' and '.join(kinds)}"
-            raise UsageError(msg)
+            raise UsageError(msg, code="noise-unknown")
         scope, epsilon = self._scope(window, bound), checked_epsilon(epsilon)
         question = kinds[noise](scope, labels, epsilon, relative=relative, sequential=sequential)
         return Measurement(self._answer(question), question.scales, question.staircase)
@@ -279,7 +279,7 @@ class Kernel:
         bins = np.array(edges, dtype=np.int64)  # a copy, which nobody else can change after the check
         if bins.ndim != 1 or not len(bins) or (np.diff(bins) <= 0).any():
             msg = "edges must be a list of increasing whole numbers of Wh"
-            raise UsageError(msg)
+            raise UsageError(msg, code="edges-invalid")
         scales = np.full(len(bins), unit_scale(1.0, epsilon))
         check_scales(scales)
         with self._one_at_a_time:
@@ -323,7 +323,7 @@ class Kernel:
         of = self._window if window is None else window
         if type(of) is not Window or not (bound is None or type(bound) is Bound):
             msg = f"a measurement is of a Window under a Bound, not of {window!r} under {bound!r}"
-            raise UsageError(msg)
+            raise UsageError(msg, code="scope-invalid")
         return Scope(of, self._bound_of(window, bound), (self._source.grid.nx, self._source.grid.ny, of.steps))
 
     def _bound_of(self, window: Window | None, bound: Bound | None) -> Bound:
@@ -379,7 +379,7 @@ class Kernel:
             return
         if not self._permit.covers(window):
             msg = f"the ledger's debit does not name the {window.steps} steps from {window.start}; not measured"
-            raise UsageError(msg)
+            raise UsageError(msg, code="window-not-debited")
         if not self._debited:
             self._permit.use()
             self._debited = True
@@ -388,24 +388,24 @@ class Kernel:
         """Refuse what would take the worst-off pillar over the budget."""
         if os.getpid() != self._process:
             msg = "a kernel answers in the process that made it only: a fork would spend its budget again"
-            raise UsageError(msg)
+            raise UsageError(msg, code="kernel-forked")
         if len(self._records) >= MOST_TERMS:
             msg = f"more than {MOST_TERMS} measurements cannot be accounted for"
-            raise UsageError(msg)
+            raise UsageError(msg, code="account-too-long")
         after, budget = _worst(losses, fixed), float(self._budget.epsilon)
         if not math.isfinite(after) or Fraction(after) > self._budget.epsilon:
             msg = (
                 f"this measurement would take the worst-off pillar to epsilon {after:.6g} of {budget:g} "
                 f"(spent {self.spent:.6g}, remaining {self.remaining:.6g}, over by {after - budget:.3g}); not made"
             )
-            raise BudgetError(msg)
+            raise BudgetError(msg, code="over-budget")
 
 
 def _checked(cube: Ints, shape: tuple[int, int, int]) -> Ints:
     """Refuse what a source gave instead of the slab that was asked for: a household would count several times."""
     if cube.shape != shape:
         msg = f"a source gave values of shape {cube.shape} for a slab of {shape}, against the protocol `Source`"
-        raise UsageError(msg)
+        raise UsageError(msg, code="source-shape")
     return cube
 
 

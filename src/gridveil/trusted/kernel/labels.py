@@ -19,16 +19,16 @@ def as_labels(labels: ArrayLike, shape: tuple[int, int, int]) -> Marks:
     given = np.array(labels)  # a copy: what is charged for is what is answered, whatever becomes of the caller's array
     if given.dtype.kind not in "iu" or given.ndim > len(shape):
         msg = f"labels must be integers that broadcast to the cube {shape}, not {given.dtype} of shape {given.shape}"
-        raise UsageError(msg)
+        raise UsageError(msg, code="labels-shape")
     if given.dtype == np.uint64:  # numpy does not index with it
         given = given.astype(np.int64)
     marks = given.reshape((1,) * (len(shape) - given.ndim) + given.shape)
     if any(have not in (1, want) for have, want in zip(marks.shape, shape, strict=True)) or not marks.size:
         msg = f"labels of shape {given.shape} do not broadcast to the cube {shape}"
-        raise UsageError(msg)
+        raise UsageError(msg, code="labels-shape")
     if marks.min() < -1:
         msg = f"label {marks.min()}: labels are 0, 1, 2, ...; -1 is not measured"
-        raise UsageError(msg)
+        raise UsageError(msg, code="labels-negative")
     return marks
 
 

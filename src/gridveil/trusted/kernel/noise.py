@@ -186,14 +186,14 @@ def _start_generator() -> None:
             f"this process has more rights than its user, so that OpenSSL obeys {DEFAULT_SETTINGS}, which may change "
             "the random generator: publish without setuid and file capabilities, or take the file away"
         )
-        raise UsageError(msg)
+        raise UsageError(msg, code="openssl-privileged")
     if "opendp" in sys.modules and (named is not None or DEFAULT_SETTINGS.exists()):
         msg = (
             f"OpenDP was imported before gridveil's noise, and OpenSSL has a settings file "
             f"({named or DEFAULT_SETTINGS}), which may have changed the random generator. Import "
             f"gridveil.trusted.kernel.noise before opendp, or take the file or {SETTINGS} away and start Python again"
         )
-        raise UsageError(msg)
+        raise UsageError(msg, code="openssl-settings")
     from opendp.mod import enable_features
 
     enable_features("contrib")  # OpenDP's word for "not yet vetted by a third party"; tests/statistics re-tests it

@@ -32,7 +32,7 @@ def check_held(shape: tuple[int, int, int]) -> None:
             f"most {HELD_VALUES} cells x steps; use a coarser grid, a shorter window, or a mechanism that measures "
             "sums, as mosaic, stpt, identity and even do"
         )
-        raise UsageError(msg)
+        raise UsageError(msg, code="cube-too-large")
 
 
 def slabs_of(shape: tuple[int, ...]) -> Iterator[slice]:

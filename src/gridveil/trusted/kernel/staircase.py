@@ -48,13 +48,13 @@ class Staircase:
         object.__setattr__(self, "epsilon", float(self.epsilon))
         if not 1 <= self.inner <= self.delta <= LARGEST_WINDOW_BOUND:
             msg = f"a staircase of inner {self.inner} and delta {self.delta}: 1 <= inner <= delta <= 2**36 is needed"
-            raise UsageError(msg)
+            raise UsageError(msg, code="staircase-shape")
         if not SMALLEST_EPSILON <= self.epsilon <= LARGEST_EPSILON:
             msg = (
                 f"staircase noise with epsilon {self.epsilon:.3g} an answer: from {SMALLEST_EPSILON:.2g} to "
                 f"{LARGEST_EPSILON:.2g} can be drawn; raise epsilon, ask for fewer answers, or take Laplace noise"
             )
-            raise BudgetError(msg)
+            raise BudgetError(msg, code="staircase-epsilon")
 
     @property
     def outer_odds(self) -> float:

@@ -32,7 +32,7 @@ class Fourier:
         """Return the basis (row, step); the highest frequency of an even number of steps has no sine."""
         if not 1 <= self.k <= steps // 2 + 1:
             msg = f"{self.k} Fourier frequencies of {steps} steps: there are {steps // 2 + 1}"
-            raise UsageError(msg)
+            raise UsageError(msg, code="fourier-frequencies")
         turns = np.outer(np.arange(1, self.k), np.arange(steps)) % steps  # exact; large phases would lose digits
         phase = 2 * np.pi * turns / steps
         waves = np.stack([np.cos(phase), np.sin(phase)], axis=1).reshape(-1, steps) * math.sqrt(2 / steps)
@@ -88,7 +88,7 @@ class Haar:
             object.__setattr__(self, "k", operator.index(self.k))
         if not 0 <= self.exponent <= 1:
             msg = f"exponent {self.exponent} of a Haar transform: it is from 0 to 1"
-            raise UsageError(msg)
+            raise UsageError(msg, code="haar-exponent")
 
     def rows(self, steps: int) -> Floats:
         """Return the coefficients' signs (row, step)."""
@@ -115,7 +115,7 @@ class Haar:
         """
         if bits:
             msg = "Haar coefficients are whole numbers; there is nothing to round"
-            raise UsageError(msg)
+            raise UsageError(msg, code="haar-rounding")
         step = min(bound.step, bound.window)  # their product with steps then fits int64
         full = min(bound.window // step, steps)
         rest = bound.window - full * step if full < steps else 0
@@ -141,7 +141,7 @@ class Haar:
         count = padded if self.k is None else self.k
         if not 1 <= count <= padded:
             msg = f"{self.k} Haar coefficients of {steps} steps: there are {padded}"
-            raise UsageError(msg)
+            raise UsageError(msg, code="haar-coefficients")
         level = np.floor(np.log2(np.maximum(np.arange(count), 1))).astype(np.int64)
         return np.asarray(padded >> level)
 

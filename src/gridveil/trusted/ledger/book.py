@@ -62,7 +62,7 @@ class Ledger:
                     "they were promised with every release so far. Publish with it as it is; other households are a "
                     "population with another name"
                 )
-                raise UsageError(msg)
+                raise UsageError(msg, code="population-exists")
             return Entry.after(None, "population", population.name, population.body())
 
         return self._store.append(population.name, first)
@@ -79,15 +79,15 @@ class Ledger:
         """
         if not (isinstance(epsilon, Fraction) and is_amount(str(epsilon))):
             msg = f"epsilon {epsilon}: a ledger takes exact amounts above zero of at most 100 digits, such as 1 or 0.5"
-            raise BudgetError(msg)
+            raise BudgetError(msg, code="debit-amount")
         if not reads:
             msg = "a debit names what is read: give at least the published window"
-            raise UsageError(msg)
+            raise UsageError(msg, code="debit-without-read")
         try:
             public = json.loads(canonical(dict(spec)))
         except (TypeError, ValueError, RecursionError) as error:
             msg = "the public settings of a debit are texts, finite numbers, and lists and tables of these"
-            raise UsageError(msg) from error
+            raise UsageError(msg, code="debit-settings") from error
         chains = self._store.chains()
         name = self._only(chains) if population is None else population
         debit = Debit(self._store, name, epsilon, tuple(reads), public)
@@ -98,14 +98,14 @@ class Ledger:
         """Write down the files of a finished release, by name and SHA-256, under its debit."""
         if not files or not all(map(is_name, files)) or not all(map(is_hash, files.values())):
             msg = "a release is recorded as the SHA-256 of each of its files"
-            raise UsageError(msg)
+            raise UsageError(msg, code="release-digests")
         name = self._debited(debit_hash).population
 
         def release(chain: Chain) -> Entry:
             entries = self._sound(chain)
             if any(entry.kind == "release" and entry.body["debit"] == debit_hash for entry in entries):
                 msg = f"{self.where}: the debit {debit_hash[:12]} has its release already; each is for one"
-                raise UsageError(msg)
+                raise UsageError(msg, code="debit-released")
             return Entry.after(entries[-1], "release", name, {"debit": debit_hash, "files": dict(files)})
 
         return self._store.append(name, release)
@@ -152,13 +152,13 @@ class Ledger:
         """
         if not isinstance(self._store, SqliteStore):
             msg = f"{self.where}: a .head belongs to a ledger in a file; this one has none"
-            raise UsageError(msg)
+            raise UsageError(msg, code="head-without-file")
         chains = [replace(chain, mark=None if chain.mark == LOST else chain.mark) for chain in self._chains()]
         faults = [*self._store.faults(), *(fault for chain in chains for fault in chain.faults())]
         faults += self.check_against(earlier)
         if faults:
             msg = f"{self.where}: no new .head is made for a ledger with faults: {'; '.join(faults)}"
-            raise InputError(msg)
+            raise InputError(msg, code="head-faulty-ledger")
         self._store.new_mark()
 
     def _chains(self) -> list[Chain]:
@@ -171,7 +171,7 @@ class Ledger:
                 if entry.kind == "debit" and entry.hash == debit_hash:
                     return entry
         msg = f"{self.where}: no debit has the hash {debit_hash[:64]}"
-        raise InputError(msg)
+        raise InputError(msg, code="debit-unknown")
 
     def _only(self, chains: Mapping[str, Chain]) -> str:
         if len(chains) == 1:
@@ -187,7 +187,7 @@ class Ledger:
 
     def _choose(self, chains: Mapping[str, Chain], why: str) -> UsageError:
         there = ", ".join(sorted(chains)) or "none yet; add one with `gridveil ledger init`"
-        return UsageError(f"{self.where}: {why}; there are: {there}")
+        return UsageError(f"{self.where}: {why}; there are: {there}", code="population-unknown")
 
     def _sound(self, chain: Chain) -> list[Entry]:
         return sound_entries(self.where, chain)
@@ -236,7 +236,7 @@ class Debit:
         """Write the debit down for good, or raise. Once: what failed is not tried again, it may be on disk."""
         if self._used:
             msg = "a debit is for one release, and this one was used; ask the ledger for another"
-            raise UsageError(msg)
+            raise UsageError(msg, code="debit-used")
         self._used = True
         standings: list[Standing] = []
 
@@ -259,7 +259,7 @@ def sound_entries(where: str, chain: Chain) -> list[Entry]:
             f"{where}: the ledger is damaged, and nothing is debited to it ({faults[0]}). "
             "`gridveil ledger verify` tells all that is wrong; go back to a sound copy with all later debits"
         )
-        raise InputError(msg)
+        raise InputError(msg, code="ledger-damaged")
     return chain.entries
 
 
@@ -278,5 +278,5 @@ def _store(where: str, *, make: bool) -> Store:
         return SqliteStore(Path(where), make=make)
     if not str(where).startswith(("postgresql://", "postgres://")):
         msg = "a ledger is a file, or a PostgreSQL database given as postgresql://USER@HOST/DATABASE"
-        raise UsageError(msg)  # what was given may hold a password
+        raise UsageError(msg, code="ledger-address")  # what was given may hold a password
     return PostgresStore(where, make=make)

@@ -77,7 +77,7 @@ class Entry:
         fault, fields = _parsed(text)
         if fault:
             msg = f"not an entry of a ledger: {fault}"
-            raise InputError(msg)
+            raise InputError(msg, code="entry-invalid")
         entry = cls(**{name: value for name, value in fields.items() if name != "version"})
         entry.__dict__["text"] = text  # as cached_property would keep it: it was just compared
         return entry

@@ -29,15 +29,15 @@ class Read:
         """Refuse what is empty, or no run of whole seconds of known instants."""
         if not is_name(self.name) or self.start.tzinfo is None or self.end.tzinfo is None:
             msg = f"read {self.name!r}: it has a name, and a start and end with their timezone"
-            raise UsageError(msg)
+            raise UsageError(msg, code="read-invalid")
         object.__setattr__(self, "start", self.start.astimezone(UTC))
         object.__setattr__(self, "end", self.end.astimezone(UTC))
         if self.start.microsecond or self.end.microsecond or self.start >= self.end:
             msg = f"{self}: it starts and ends on a whole second, and starts before it ends"
-            raise UsageError(msg)
+            raise UsageError(msg, code="read-not-whole")
         if self.start.year < FIRST_YEAR or self.end.year > LAST_YEAR:
             msg = f"{self}: a ledger's calendar has the years {FIRST_YEAR} to {LAST_YEAR}"
-            raise UsageError(msg)
+            raise UsageError(msg, code="read-beyond-calendar")
 
     def __str__(self) -> str:
         return f"the {self.name} read from {instant_text(self.start)} to {instant_text(self.end)}"
@@ -101,23 +101,23 @@ class Population:
         """Refuse a population that no ledger could keep."""
         if not is_name(self.name):
             msg = f"population {self.name!r}: give a name of 1 to 100 printable characters, without blanks around it"
-            raise UsageError(msg)
+            raise UsageError(msg, code="population-name")
         if not (isinstance(self.cap, Fraction) and is_amount(str(self.cap))):
             msg = f"cap {self.cap}: give a positive number such as 10 or 0.5, of at most 100 digits"
-            raise BudgetError(msg)
+            raise BudgetError(msg, code="cap-invalid")
         if self.unit not in {"household", "household-window"}:
             msg = f"unit {self.unit!r}: there are household and household-window"
-            raise UsageError(msg)
+            raise UsageError(msg, code="unit-unknown")
         if self.unit == "household" and (self.window or self.timezone):
             msg = "window and timezone belong to the unit household-window; leave them out, or choose that unit"
-            raise UsageError(msg)
+            raise UsageError(msg, code="unit-without-window")
         if self.unit == "household-window":
             if self.window not in LENGTHS:
                 msg = f"window {self.window!r}: the unit household-window needs one of {', '.join(LENGTHS)}"
-                raise UsageError(msg)
+                raise UsageError(msg, code="ledger-window-unknown")
             if self.timezone is None:
                 msg = "the unit household-window needs the timezone of its calendar, such as Europe/London, or UTC"
-                raise UsageError(msg)
+                raise UsageError(msg, code="ledger-timezone-missing")
             zone_of(self.timezone)
 
     @classmethod
@@ -155,7 +155,7 @@ class Population:
                     f"stay within it{example}. Or choose a shorter training window, or a population with longer "
                     "ledger windows"
                 )
-                raise UsageError(msg)
+                raise UsageError(msg, code="read-crosses-windows")
 
     def charges(self, reads: Iterable[Read], epsilon: Fraction) -> dict[LedgerWindow, Fraction]:
         """Return what a debit takes from each ledger window; nothing if the unit knows no windows.
@@ -199,4 +199,4 @@ def cap_of(decimal: float | str) -> Fraction:
         return PureDP(decimal).epsilon
     except BudgetError as error:
         msg = f"cap {decimal}: give a positive number such as 10 or 0.5"
-        raise BudgetError(msg) from error
+        raise BudgetError(msg, code="cap-invalid") from error

@@ -63,7 +63,7 @@ class Tally:
             f"{decimal(remaining)} of {decimal(self.population.cap)}, over by {decimal(requested - remaining)}; "
             f"nothing was debited. {self._spenders(window)}"
         )
-        raise BudgetError(msg)
+        raise BudgetError(msg, code="over-cap")
 
     def _spenders(self, window: LedgerWindow | None) -> str:
         debits = [entry for entry, touched in self._debits if window is None or window in touched]

@@ -37,7 +37,7 @@ def zone_of(timezone: str) -> ZoneInfo:
         zone = None
     if zone is None:
         msg = f"timezone {timezone!r}: not known; give a name such as Europe/London, or UTC"
-        raise UsageError(msg)
+        raise UsageError(msg, code="timezone-unknown")
     return zone
 
 

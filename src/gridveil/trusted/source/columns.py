@@ -27,7 +27,7 @@ TIMESTAMP = rf"^ *[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}([T ][0-9]{{2}}:[0-9]{{2}}(:[0
 def _wrong_type(path: str, column: ir.Column, want: str) -> InputError:
     kind = column.type()
     name = kind.raw_type if kind.is_unknown() else kind
-    return InputError(f"{path}: column {column.get_name()} is of type {name}; it must be {want}")
+    return InputError(f"{path}: column {column.get_name()} is of type {name}; it must be {want}", code="column-type")
 
 
 def _matching(text: ir.StringColumn, pattern: str) -> ir.StringColumn:

@@ -97,7 +97,7 @@ def _ingest(
         total = sum(part.readings + sum(part.faults.values()) for part in parts)
         if opened.rows not in (None, total):
             msg = f"{readings_table.path}: the statistics in its files are not those of their rows; write them again"
-            raise InputError(msg)
+            raise InputError(msg, code="statistics-wrong")
         progress(STAGE, 1.0)
         progress(AGAIN, 0.0)
         table = together(engine, parts)

@@ -75,7 +75,7 @@ def places(engine: Engine, table: ibis.Table, schema: HouseholdsTable, grid: Gri
     width, height = grid.x1 - grid.x0, grid.y1 - grid.y0
     if not (math.isfinite(width) and math.isfinite(height)):
         msg = f"extent {grid.x0},{grid.y0},{grid.x1},{grid.y1}: too large to tell places apart"
-        raise UsageError(msg)
+        raise UsageError(msg, code="extent-too-large")
     x, y = coordinates(table, schema)
     require_columns(table, schema.path, {"household": schema.household, "x": x, "y": y})
     rows = table.select(
@@ -119,7 +119,7 @@ def coordinates(table: ibis.Table, schema: HouseholdsTable) -> tuple[str, str]:
             f"{schema.path}: it has {has} of lon, lat and x, y. {told_columns(table)} "
             'Name the columns of the coordinates in a spec (.toml), below [households]: x = "COLUMN", y = "COLUMN"'
         )
-        raise InputError(msg)
+        raise InputError(msg, code="coordinates-unclear")
     return found[0]
 
 
@@ -196,5 +196,5 @@ def _wh_per_unit(schema: ReadingsTable) -> float:
         return 1000.0 if schema.unit == "kWh" else 1.0
     if schema.interval is None:
         msg = 'readings in kW: state the meter\'s interval (e.g. interval = "30min"), so that power becomes energy'
-        raise UsageError(msg)
+        raise UsageError(msg, code="interval-missing")
     return 1000.0 * schema.interval / 3600.0

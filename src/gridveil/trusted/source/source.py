@@ -87,7 +87,7 @@ class IngestedSource:
                 f"the window from {window.start} ({window.steps} steps) was not read: "
                 f"the source has {self.window.steps} steps from {self.window.start}"
             )
-            raise UsageError(msg)
+            raise UsageError(msg, code="window-not-read")
         return first
 
     def _capped(self, window: Window, step_bound: int) -> ibis.Table:

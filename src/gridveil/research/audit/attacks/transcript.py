@@ -42,7 +42,7 @@ class Listener:
     def add_staircase(self, values: Ints, staircase: Staircase) -> Ints:
         """Refuse: the likelihood below is that of Laplace noise."""
         msg = f"{len(values)} answers with {staircase}: this attack is written for Laplace noise"
-        raise UsageError(msg)
+        raise UsageError(msg, code="attack-needs-laplace")
 
 
 @dataclass(frozen=True)

@@ -96,14 +96,14 @@ def files_of_window(path: str, window: Window, zone: str, find: Callable[[str], 
             f"{path}: there is no file of any day of the window (the first would be {missing[0]}). Is the path right? "
             "If it is, wait until they are there"
         )
-        raise InputError(msg)
+        raise InputError(msg, code="no-file-of-window")
     if missing:
         more = f" (nor {len(missing) - 1} more of this window)" if len(missing) > 1 else ""
         msg = (
             f"{missing[0]}: there is no such file{more}. Every day of a window needs one, so that no part of it is "
             "published as if nobody had used anything; wait until it is there"
         )
-        raise InputError(msg)
+        raise InputError(msg, code="day-file-missing")
     return sorted({file for files in found.values() for file in files})
 
 
@@ -113,10 +113,10 @@ def _check(path: str) -> None:
     unknown = [name for name in named if name not in FIELDS]
     if unknown:
         msg = f"{path}: %{unknown[0]} is no field for a day; {HOW}"
-        raise UsageError(msg)
+        raise UsageError(msg, code="path-field-unknown")
     if set(named) - {"%"} not in WANTED:
         msg = f"{path}: its fields do not name one year, month, week or day; {HOW}"
-        raise UsageError(msg)
+        raise UsageError(msg, code="path-fields")
 
 
 def _on(path: str, day: date) -> str:
@@ -128,20 +128,20 @@ def files_of(at: ReadingsTable | HouseholdsTable, window: Window | None = None) 
     path = at.path
     if "://" in path:
         msg = f"{path}: DuckDB reads files of this machine; for those of a cluster give --engine spark"
-        raise InputError(msg)
+        raise InputError(msg, code="path-not-local")
     if window is not None and isinstance(at, ReadingsTable) and has_fields(path):
         files = files_of_window(path, window, at.timezone)
     else:
         files = sorted(find_files(path))
     if not files:
         msg = f"{path}: there is no such file"
-        raise InputError(msg)
+        raise InputError(msg, code="file-missing")
     folders = [file for file in files if Path(file).is_dir()]
     if folders:
         msg = f"{folders[0]}: it is a folder; give a file, or a pattern such as {folders[0].rstrip('/')}/**/*.parquet"
-        raise InputError(msg)
+        raise InputError(msg, code="path-is-folder")
     special = [file for file in files if not Path(file).is_file()]
     if special:
         msg = f"{special[0]}: it is a pipe or a device; give a file, which is read more than once"
-        raise InputError(msg)
+        raise InputError(msg, code="path-is-special")
     return files

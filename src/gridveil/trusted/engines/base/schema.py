@@ -114,7 +114,7 @@ def require_columns(table: ibis.Table, path: str, names: dict[str, str]) -> None
             f"{path}: no column {wanted}. {told_columns(table)} "
             f"Say in a spec (.toml) which column is which, below [readings] or [households]: {settings}."
         )
-        raise InputError(msg)
+        raise InputError(msg, code="column-missing")
 
 
 Kind = TypeVar("Kind")
@@ -128,5 +128,5 @@ def agreed(files: list[str], types_of_each: list[dict[str, Kind]]) -> dict[str, 
             here, there = types.get(column, "missing"), first.get(column, "missing")
             if here != there:
                 msg = f"{file}: column {column} is {here}, but {there} in {files[0]}; give all files the same types"
-                raise InputError(msg)
+                raise InputError(msg, code="column-types-differ")
     return first

@@ -33,12 +33,12 @@ class Scratch:
             self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             if self.folder.is_symlink() or self.folder.stat().st_uid != os.getuid():
                 msg = f"{self.folder}: it is a link, or another user's; give another --scratch"
-                raise UsageError(msg)
+                raise UsageError(msg, code="scratch-not-private")
             self.folder.chmod(0o700)
             self._lock = self._take()
         except OSError as error:
             msg = f"{folder}: no private folder can be made there ({error.strerror}); give another --scratch"
-            raise UsageError(msg) from error
+            raise UsageError(msg, code="scratch-not-writable") from error
         for left in self.folder.glob(f"{ASIDE}*"):  # of a run that was killed
             shutil.rmtree(left) if left.is_dir() else left.unlink()
 
@@ -86,7 +86,7 @@ class Scratch:
         if in_use:
             os.close(lock)
             msg = f"{self.folder}: another run is using it; give each its own --scratch"
-            raise UsageError(msg)
+            raise UsageError(msg, code="scratch-in-use")
         return lock
 
 

@@ -60,7 +60,7 @@ class EngineSettings:
             if given and name not in engine.takes:
                 others = " or ".join(other for other in ENGINES.names() if name in ENGINES.load(other).takes)
                 msg = f"{name}: engine {self.name} takes none; leave it out, or give --engine {others}"
-                raise UsageError(msg)
+                raise UsageError(msg, code="engine-setting")
             if not given and name in engine.needs:
                 msg = f"engine {self.name} needs a {name}: give --{name} {engine.needs[name]}"
-                raise UsageError(msg)
+                raise UsageError(msg, code="engine-needs-setting")

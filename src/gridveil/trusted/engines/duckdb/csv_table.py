@@ -25,12 +25,12 @@ def columns_of(files: list[str], delimiter: str) -> list[str]:
     """Return the names of the columns, which all files must share."""
     if delimiter not in DELIMITERS:
         msg = f"delimiter {delimiter!r}: give one of {', '.join(map(repr, DELIMITERS))}"
-        raise UsageError(msg)
+        raise UsageError(msg, code="delimiter-unknown")
     columns = _header(files[0], delimiter)
     for file in files[1:]:
         if _header(file, delimiter) != columns:
             msg = f"{file}: its first line differs from that of {files[0]}; give all files the same columns"
-            raise InputError(msg)
+            raise InputError(msg, code="csv-headers-differ")
     return columns
 
 
@@ -52,7 +52,7 @@ def _header(path: str, delimiter: str) -> list[str]:
             f"{path}: the first line must name the columns (2 to {MOST:,}), each once, with {delimiter!r} between them "
             f"(if it is another character, state delimiter in the spec); it names {len(names):,}"
         )
-        raise InputError(msg)
+        raise InputError(msg, code="csv-header")
     return names
 
 

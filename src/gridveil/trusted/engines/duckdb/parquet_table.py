@@ -25,7 +25,7 @@ def types_of(files: list[str]) -> Types:
     types = agreed(files, [{field.name: field.type for field in pq.read_schema(file)} for file in files])
     if len({column.lower() for column in types}) < len(types):
         msg = f"{files[0]}: columns whose names differ in upper and lower case only; give each another name"
-        raise InputError(msg)
+        raise InputError(msg, code="columns-differ-in-case")
     return types
 
 

@@ -73,7 +73,7 @@ def open_table(
             parts = [[FilePart(group)] for group in _grouped(files)]
             return _opened(con.table(role), parts, lambda some, _: bind_csv(con, role, some, columns, at.delimiter))
     msg = f"{at.path}: not of a kind that gridveil reads; give .parquet, .csv, .csv.gz or .duckdb, all of one kind"
-    raise InputError(msg)
+    raise InputError(msg, code="table-kind")
 
 
 def _opened(
@@ -122,7 +122,7 @@ def _open_database(con: Backend, name: str, files: list[str], table: str | None)
     path, *more = files
     if more:
         msg = f"{path}, {more[0]}: several databases; give one"
-        raise InputError(msg)
+        raise InputError(msg, code="several-databases")
     con.raw_sql("SET disabled_optimizers = 'statistics_propagation'")  # a view may read Parquet: see `open_parquet`
     database = f"{name}_database"
     con.attach(path, name=database, read_only=True)
@@ -132,7 +132,7 @@ def _open_database(con: Backend, name: str, files: list[str], table: str | None)
     tables = sorted(name for (name,) in listed)
     if table not in tables:
         msg = f"{path}: which table? It has {', '.join(tables) or 'none'}; name one in the spec or as {path}::TABLE"
-        raise InputError(msg)
+        raise InputError(msg, code="table-not-named")
     return _plain_text(_known_types(con.table(table, database=(database, "main"))))
 
 

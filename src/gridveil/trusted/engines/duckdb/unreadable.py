@@ -36,10 +36,10 @@ def reading(path: str, files: Callable[[], list[str]] = list, scratch: Path | No
         if any(words in str(error) for words in FULL):
             folder = scratch or tempfile.gettempdir()
             msg = f"{folder}: no space left for what does not fit into memory; give another --scratch"
-            raise GridveilError(msg) from error
+            raise GridveilError(msg, code="scratch-full") from error
         if isinstance(error, duckdb.OutOfMemoryException):
             msg = f"{path}: the engine needs more memory for it; give a larger --memory, or, without one, a --scratch"
-            raise GridveilError(msg) from error
+            raise GridveilError(msg, code="memory-too-small") from error
         tells_rows = isinstance(error, duckdb.Error) and not isinstance(error, TELL_NO_ROWS)
         reason = f"{type(error).__name__}; its words may hold rows" if tells_rows else str(error).partition("\n")[0]
         name = first_damaged(files()) or path
@@ -47,7 +47,7 @@ def reading(path: str, files: Callable[[], list[str]] = list, scratch: Path | No
         if scratch:
             msg += f" If it is, what was kept in {scratch} may be damaged: take {SCRATCH} away from there."
         # A traceback would show all words: rows, or a query, in which are ids that slices of a file begin with.
-        raise InputError(msg) from None if isinstance(error, duckdb.Error) else error
+        raise InputError(msg, code="table-unreadable") from None if isinstance(error, duckdb.Error) else error
     except RuntimeError as error:
         if "interrupted" in str(error).lower():  # what the engine makes of Ctrl-C
             raise KeyboardInterrupt from error

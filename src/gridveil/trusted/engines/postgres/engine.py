@@ -119,7 +119,7 @@ class PostgresEngine:
             yield
         except RefusedError as error:
             msg = f"{path}: cannot be read ({error})"
-            raise InputError(msg) from None
+            raise InputError(msg, code="table-unreadable") from None
 
     def double(self, column: ir.NumericColumn) -> ir.FloatingColumn:
         """Return numbers as doubles: `open` has made some of those that might not fit."""

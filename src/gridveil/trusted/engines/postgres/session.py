@@ -70,7 +70,7 @@ class Session:
             return
         # Not from within the handler: the library's own error holds the address.
         msg = f"{address}: the database cannot be reached ({why})"
-        raise InputError(msg)
+        raise InputError(msg, code="database-unreachable")
 
     @property
     def version(self) -> int:
@@ -144,7 +144,7 @@ class Session:
         for lack in (what for what, holds in lacks.items() if holds):
             self.connection.close()
             msg = f"{self._address}: {lack}"
-            raise InputError(msg)
+            raise InputError(msg, code="table-missing")
         self.path = self.connection.execute("SHOW search_path").fetchone()
         self.run(BEGIN)
         self.run(SETTINGS)

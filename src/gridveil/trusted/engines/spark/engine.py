@@ -151,12 +151,12 @@ class SparkEngine:
                 "again because it may have changed. Run again, with workers that stay to the end: no spot or "
                 "preemptible machines, and spark.dynamicAllocation.cachedExecutorIdleTimeout left at infinity"
             )
-            raise InputError(msg)
+            raise InputError(msg, code="spark-lost-worker")
         msg = (
             f"{path}: cannot be read ({reason}; Spark's own words may hold rows). "
             "Check that it is there, complete, of its type, and that you may read it."
         )
-        raise InputError(msg)
+        raise InputError(msg, code="table-unreadable")
 
     def check_unchanged(self) -> None:
         """Refuse files whose length or time of change is not what it was when they were opened."""
@@ -165,7 +165,7 @@ class SparkEngine:
                 changed = set(states(self._session, [file for file, *_ in before])) - set(before)
             if changed:
                 msg = f"{min(changed)[0]}: it was changed while it was read. Run again when nobody writes to it"
-                raise InputError(msg)
+                raise InputError(msg, code="table-changed")
 
     def close(self) -> None:
         """Let go of what was kept. Spark itself goes on, for who else uses it, and ends with the process."""

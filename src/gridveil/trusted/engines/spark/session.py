@@ -59,7 +59,7 @@ def session(settings: EngineSettings) -> SparkSession:
         there = SparkSession.getActiveSession() or _start(settings)
     if settings.master not in (None, there.sparkContext.master):
         msg = f"master {settings.master}: this process already works with {there.sparkContext.master}; leave it out"
-        raise UsageError(msg)
+        raise UsageError(msg, code="spark-master-other")
     ours = there.newSession()
     for name, value in {**READ_ALIKE, **FAST}.items():
         ours.conf.set(name, value)
@@ -100,14 +100,14 @@ def _start(settings: EngineSettings) -> SparkSession:
 
     if (settings.master or "").startswith("sc://"):
         msg = f"master {settings.master}: Spark Connect is not served; run gridveil as the driver, with spark-submit"
-        raise UsageError(msg)
+        raise UsageError(msg, code="spark-connect")
     if settings.master is not None and not KNOWN_MASTERS.fullmatch(settings.master):
         # Before Java is started, which would write to the terminal where it stopped.
         msg = (
             f"master {settings.master}: not one that Spark knows; give local[2], spark://HOST:7077, yarn or "
             "k8s://https://HOST:PORT"
         )
-        raise UsageError(msg)
+        raise UsageError(msg, code="spark-master-unknown")
     submitted = "PYSPARK_GATEWAY_PORT" in os.environ
     builder = SparkSession.builder.appName("gridveil")
     if settings.master is not None:
@@ -124,13 +124,13 @@ def _start(settings: EngineSettings) -> SparkSession:
         where = settings.master or "the master that it is set up with"
         told = ENDED if reason == "JAVA_GATEWAY_EXITED" else "Check the master's address, and that it answers."
         msg = f"Spark did not start with {where} ({reason}). {told}"
-        raise UsageError(msg) from None
+        raise UsageError(msg, code="spark-not-started") from None
 
 
 def _require_java() -> None:
     home = os.environ.get("JAVA_HOME")
     if not (Path(home) / "bin" / "java").exists() if home else shutil.which("java") is None:
-        raise UsageError(NO_JAVA)
+        raise UsageError(NO_JAVA, code="java-missing")
 
 
 def _ours(settings: EngineSettings) -> dict[str, str]:

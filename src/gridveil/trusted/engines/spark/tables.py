@@ -97,7 +97,7 @@ def opened(
             f"{at.path}: Spark reads Parquet files (.parquet, .pq) and tables of its catalogue (table = ...); "
             "other files are for the engine duckdb, or turn them into Parquet"
         )
-        raise InputError(msg)
+        raise InputError(msg, code="spark-table-kind")
     columns = _columns(session, files)
     hows = {name: _how(kind) for name, kind in columns.items()}
     reader = ", ".join(f"{_quoted(name)} {how.reader}" for name, how in hows.items() if how is not None)
@@ -180,7 +180,7 @@ def _listed(session: SparkSession, at: ReadingsTable | HouseholdsTable, window: 
     files = find(at.path)
     if not files:
         msg = f"{at.path}: there is no such file; give a file, or a pattern such as {at.path.rstrip('/')}/*.parquet"
-        raise InputError(msg)
+        raise InputError(msg, code="file-missing")
     return files
 
 

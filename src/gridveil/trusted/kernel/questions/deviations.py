@@ -32,7 +32,7 @@ def ask_deviations(scope: Scope, labels: ArrayLike, epsilon: float) -> tuple[Ker
     by_step = most_changed(marks, sizes, scope.bound)
     if not by_window:
         msg = "every label has one cell and step, and none can deviate from itself: there is nothing to measure"
-        raise UsageError(msg)
+        raise UsageError(msg, code="nothing-to-measure")
     scale = unit_scale(min(by_window, by_step), epsilon)
     question = KernelQuestion(
         "deviations",

@@ -55,7 +55,7 @@ def ask_transform(
     check_held(scope.shape)
     if type(transform) not in {Fourier, Haar}:
         msg = f"{transform!r}: the kernel has proofs for Fourier and Haar only; use `matrix` for other transforms"
-        raise UsageError(msg)
+        raise UsageError(msg, code="transform-unknown")
     transform = replace(transform)  # a copy: what is proven is what is applied
     relative = transform.relative(scope.window.steps)
     matrices = factors_of(x, y, transform.rows(scope.window.steps), scope.shape)

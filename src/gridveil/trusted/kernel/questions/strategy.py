@@ -43,10 +43,10 @@ def checked_matrix(matrix: ArrayLike, length: int) -> Floats:
     given = np.array(matrix, dtype=np.float64)  # a copy: what is charged for is what is applied
     if given.ndim != 2 or not given.size or given.shape[1] != length:  # noqa: PLR2004  # a matrix
         msg = f"a strategy for an axis of {length} needs a matrix with {length} columns, not one of shape {given.shape}"
-        raise UsageError(msg)
+        raise UsageError(msg, code="strategy-shape")
     if not (np.isfinite(given).all() and (np.abs(given) <= 2.0**MOST_BITS).all() and given.any()):
         msg = f"a strategy's entries must be finite, not all zero, and at most 2**{MOST_BITS}"
-        raise UsageError(msg)
+        raise UsageError(msg, code="strategy-entries")
     return given
 
 
@@ -67,7 +67,7 @@ def rounding_bits(matrices: Matrices, scale: float) -> int:
         return 0
     if not 0 < scale < math.inf:
         msg = f"a strategy that calls for noise of scale {scale:g} Wh: scale the matrix, or change epsilon"
-        raise BudgetError(msg)
+        raise BudgetError(msg, code="strategy-scale")
     room = BITS_OF_NOISE - math.ceil(math.log2(scale))
     return max(0, min(MOST_BITS, room) // fractional)
 
@@ -82,10 +82,10 @@ def rounded(matrix: Floats, bits: int) -> Factor:
     rows = np.rint(matrix * 2.0**bits).astype(np.int64)
     if not rows.any():
         msg = f"a strategy's entries of at most {np.abs(matrix).max():.3g} vanish when rounded: scale the matrix up"
-        raise UsageError(msg)
+        raise UsageError(msg, code="strategy-vanishes")
     if (np.abs(rows.astype(np.float64)).sum(axis=0) >= LARGEST_COLUMN).any():
         msg = f"a strategy of {len(rows)} rows with entries up to {np.abs(matrix).max():.3g} cannot be charged exactly"
-        raise UsageError(msg)
+        raise UsageError(msg, code="strategy-not-chargeable")
     return Factor(rows, bits)
 
 

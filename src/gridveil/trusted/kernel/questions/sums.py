@@ -53,7 +53,7 @@ def _ask_every_value(scope: Scope, epsilon: float, *, relative: ArrayLike | None
     """
     if relative is not None or sequential:
         msg = "every cell and step by itself has the same noise: for relative scales or sequential charges, give labels"
-        raise UsageError(msg)
+        raise UsageError(msg, code="sums-need-labels")
     everything = np.zeros((1, 1, 1), dtype=np.int64)
     own = float(Account(scope.window, scope.bound).loss_with(everything, np.ones(1)).max())
     scale = np.array([unit_scale(own, epsilon)])
@@ -83,7 +83,7 @@ def ask_staircase_sums(
     """
     if labels is None or relative is not None or sequential:
         msg = "staircase noise is the same for all labels, which must be given: anything else is for Laplace noise"
-        raise UsageError(msg)
+        raise UsageError(msg, code="staircase-options")
     marks = as_labels(labels, scope.shape)
     count = len(relative_scales(None, marks))
     most_labels, longest = crowding(marks, scope.window.steps)

@@ -132,10 +132,10 @@ class PostgresStore:
                 f"{self.where}: there is no ledger in this database; make one: "
                 "gridveil ledger init URL --population NAME --cap EPSILON"
             )
-            raise InputError(msg)
+            raise InputError(msg, code="ledger-missing")
         if about != (ABOUT,):
             msg = f"{self.where}: the schema gridveil_ledger is not of a ledger that this gridveil knows; update it"
-            raise InputError(msg)
+            raise InputError(msg, code="ledger-schema")
 
     def _transaction(self, begin: str, work: Callable[[psycopg.Connection], T]) -> T:
         """Return what `work` does in a transaction, undone unless it is committed, and tell errors in our words.
@@ -161,7 +161,7 @@ class PostgresStore:
                     told = self._told(error)
             raise told
         msg = f"{self.where}: the ledger's server cannot be reached ({why})"
-        raise InputError(msg)
+        raise InputError(msg, code="ledger-unreachable")
 
     def _commit(self, connection: psycopg.Connection, entry: Entry) -> None:
         import psycopg
@@ -174,14 +174,14 @@ class PostgresStore:
             raise unknown_end(self.where, entry)
         if status != "COMMIT":  # a failed transaction ends in a ROLLBACK that is no error
             msg = f"{self.where}: the server took the transaction back; nothing was debited"
-            raise GridveilError(msg)
+            raise GridveilError(msg, code="ledger-rolled-back")
 
     def _told(self, error: psycopg.Error) -> GridveilError:
         if error.sqlstate == LOCK_NOT_AVAILABLE:
             why = f"other processes kept the ledger for {PATIENCE}; try again"
         else:
             why = f"the server refused ({self._address.without_secrets(error)})"
-        return GridveilError(f"{self.where}: {why}; nothing was debited")
+        return GridveilError(f"{self.where}: {why}; nothing was debited", code="ledger-refused")
 
 
 def _chains(connection: psycopg.Connection) -> dict[str, Chain]:

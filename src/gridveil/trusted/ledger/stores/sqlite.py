@@ -160,7 +160,7 @@ class SqliteStore:
             self._mark.write(heads)
         except OSError as error:
             msg = f"{self.where}{SUFFIX}: it cannot be written ({error.strerror}); see to the disk and who may write"
-            raise GridveilError(msg) from error
+            raise GridveilError(msg, code="head-unwritable") from error
 
     def _make(self) -> None:
         left = [self._path.with_name(self._path.name + end) for end in ("-journal", "-wal", SUFFIX)]
@@ -170,7 +170,7 @@ class SqliteStore:
                 f"{self.where}: no ledger can be made there, because {left[0].name} of an earlier one is left, which "
                 "knows of debits. Put that ledger back, or choose another name"
             )
-            raise InputError(msg)
+            raise InputError(msg, code="ledger-leftover")
         try:
             with new_file(self._path) as aside, closing(sqlite3.connect(aside, isolation_level=None)) as connection:
                 connection.execute("PRAGMA journal_mode = MEMORY")  # no second file: this one has no name yet
@@ -182,33 +182,33 @@ class SqliteStore:
             return  # another process made it meanwhile
         except (OSError, ValueError, sqlite3.Error) as error:
             msg = f"{self.where}: no ledger can be made there ({error})"
-            raise InputError(msg) from error
+            raise InputError(msg, code="ledger-not-made") from error
 
     def _check(self) -> None:
         try:
             there, is_file = os.path.lexists(self._path), self._path.is_file()
         except OSError as error:
             msg = f"{self.where}: the ledger cannot be reached ({error.strerror})"
-            raise InputError(msg) from error
+            raise InputError(msg, code="ledger-unreachable") from error
         if not is_file:
             if there:
                 what = "a folder" if self._path.is_dir() else "no ordinary file"
                 msg = f"{self.where}: this is {what}; a ledger is a file: give a file name, such as ledger.db"
-                raise InputError(msg)
+                raise InputError(msg, code="ledger-not-a-file")
             msg = (
                 f"{self.where}: there is no ledger; make one: gridveil ledger init {self.where} --population NAME "
                 "--cap EPSILON"
             )
-            raise InputError(msg)
+            raise InputError(msg, code="ledger-missing")
         with self._connection() as connection:
             made_by = connection.execute("PRAGMA application_id").fetchone()[0]
             version = connection.execute("PRAGMA user_version").fetchone()[0]
         if made_by != APPLICATION_ID:
             msg = f"{self.where}: this is no ledger but another file; give the ledger's path"
-            raise InputError(msg)
+            raise InputError(msg, code="ledger-not-one")
         if version != SCHEMA_VERSION:
             msg = f"{self.where}: a ledger of version {version}, and this gridveil knows {SCHEMA_VERSION}; update it"
-            raise InputError(msg)
+            raise InputError(msg, code="ledger-too-new")
 
     @contextmanager
     def _connection(self) -> Iterator[sqlite3.Connection]:
@@ -243,7 +243,7 @@ class SqliteStore:
                     "publication is taken back under the name it used only. Remove the other names; "
                     f"`find / -samefile {self.where}` lists them"
                 )
-                raise InputError(msg)
+                raise InputError(msg, code="ledger-hard-links")
             time.sleep(0.01)
 
     def _refuse_mode(self, connection: sqlite3.Connection) -> None:
@@ -254,7 +254,7 @@ class SqliteStore:
                 "could be in another file. Set it back when nobody uses it: "
                 f"sqlite3 {self.where} 'PRAGMA journal_mode = DELETE'"
             )
-            raise InputError(msg)
+            raise InputError(msg, code="ledger-journal")
 
     def _refuse_if_kept(self, entry: Entry, error: sqlite3.Error) -> None:
         """Look whether a commit that failed left its entry: it may then be gone again after a power cut, or not."""
@@ -268,15 +268,18 @@ class SqliteStore:
     def _told(self, error: sqlite3.Error) -> GridveilError:
         code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT) & 0xFF
         if code in NOT_NOW:
-            return GridveilError(f"{self.where}: {NOT_NOW[code]}; nothing was debited ({error})")
+            return GridveilError(f"{self.where}: {NOT_NOW[code]}; nothing was debited ({error})", code="ledger-busy")
         if code == sqlite3.SQLITE_NOTADB:
-            return InputError(f"{self.where}: this is no ledger but another file, or one that was damaged")
+            return InputError(
+                f"{self.where}: this is no ledger but another file, or one that was damaged", code="ledger-not-one"
+            )
         return self._damaged(str(error))
 
     def _damaged(self, how: str) -> InputError:
         return InputError(
             f"{self.where}: the ledger is damaged, and nothing was debited ({how}); go back to a sound copy with all "
-            "later debits"
+            "later debits",
+            code="ledger-damaged",
         )
 
 

@@ -36,5 +36,6 @@ def unknown_end(where: str, entry: Entry) -> GridveilError:
     """Return what to say if nobody knows whether an entry was kept."""
     return GridveilError(
         f"{where}: writing ended in an error, and whether the {entry.kind} {entry.hash[:12]} was kept is not known. "
-        "Nothing was released. Take it as spent until `gridveil ledger show` says otherwise"
+        "Nothing was released. Take it as spent until `gridveil ledger show` says otherwise",
+        code="ledger-unsure",
     )

@@ -71,7 +71,7 @@ def test_bars_stay_after_success_and_go_after_a_failure() -> None:
     assert ERASE_LINE not in terminal.written.rpartition(STAGE)[2]
     failed = Terminal()
     with pytest.raises(InputError):
-        end(failed.bars, InputError())
+        end(failed.bars, InputError("no", code="no"))
     assert ERASE_LINE in failed.written.rpartition(STAGE)[2]
 
 

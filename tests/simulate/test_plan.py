@@ -211,7 +211,7 @@ def test_a_mechanism_that_cannot_do_other_grids_is_no_hindrance(monkeypatch: pyt
     def only_its_own(plan: Plan, epsilon: float, households: int, seed: int = 0) -> Rehearsal:
         if plan.grid.nx != 8:
             msg = "depth 3 does not fit this grid"
-            raise UsageError(msg)
+            raise UsageError(msg, code="no")
         return rehearse(plan, epsilon, households, seed)
 
     monkeypatch.setattr("gridveil.simulate.planning.rehearse", only_its_own)

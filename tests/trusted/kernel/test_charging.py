@@ -84,7 +84,8 @@ class Clerk:
 
     def use(self) -> None:
         if self.refuses:
-            raise BudgetError
+            msg = "no"
+            raise BudgetError(msg, code="no")
         self.used += 1
 
 

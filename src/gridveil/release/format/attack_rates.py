@@ -87,8 +87,13 @@ def attack_rates(epsilon: float, questions: Sequence[Question] = OF_A_HOUSEHOLD)
 def in_words(statements: Iterable[AttackStatement]) -> list[str]:
     """Return statements as sentences, with a warning at the end if a loss is so high that it limits hardly anything."""
     every = list(statements)
-    weak = any(rate.loss >= PLAIN_WORDS_FROM for statement in every for rate in statement.rates)
-    return [*(sentence for statement in every for sentence in statement.sentences()), *([WEAK] if weak else [])]
+    return [*(sentence for statement in every for sentence in statement.sentences()), *weakness(every)]
+
+
+def weakness(statements: Iterable[AttackStatement]) -> list[str]:
+    """Return the warning that a high loss needs, or nothing."""
+    weak = any(rate.loss >= PLAIN_WORDS_FROM for statement in statements for rate in statement.rates)
+    return [WEAK] if weak else []
 
 
 def summary(epsilon: float) -> str:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from datetime import timedelta
 
 from gridveil.release.format import wording
-from gridveil.release.format.label import Label, attacks_in_words, bounds_in_words, warnings
+from gridveil.release.format.attack_rates import weakness
+from gridveil.release.format.label import Label, attack_statements, bounds_in_words, warnings
 
 _TEXT = """\
 # {heading}
@@ -21,6 +22,7 @@ Published by {publisher} on {published}.
 {ledger}
 
 {attacks}
+
 - `consumption.nc`: the values and their standard errors (NetCDF-4, CF conventions)
 - `label.yaml`: the privacy statement, for people and machines: what is promised, and what is not
 {entry}- `SHA256SUMS`: whether the files arrived whole, `sha256sum -c SHA256SUMS` tells; `gridveil verify .` checks more
@@ -77,9 +79,18 @@ def readme(label: Label, *, about_the_truth: bool = False, negative: bool = True
         published=label.published,
         promise="\n".join(promise if label.private else [wording.NOT_PRIVATE_WHY]),
         ledger="Ledger: " + label.ledger,
-        attacks="".join(f"- {sentence}\n" for sentence in attacks_in_words(label)) if label.private else "",
+        attacks=_attacks(label) if label.private else "",
         entry="" if label.ledger_entry is None else "- `ledger-entry.json`: how the publisher's ledger debited it\n",
         quadrature=wording.QUADRATURE,
         negative=f"- {wording.NEGATIVE}\n" if negative else "",
         error_bars=wording.error_bars(corrected=label.correction is not None, about_the_truth=about_the_truth),
     )
+
+
+def _attacks(label: Label) -> str:
+    """Return the attacker's rates as lists below the sentences that introduce them."""
+    statements = attack_statements(label)
+    parts = []
+    for lead, *rates in (statement.sentences() for statement in statements):
+        parts += [lead, "\n".join(f"- {rate}" for rate in rates)]
+    return "\n\n".join([*parts, *weakness(statements)])

@@ -134,10 +134,10 @@ def restate(facts: dict[str, Any], **changes: str) -> None:
 
 
 LIES: dict[str, tuple[Callable[[dict[str, Any]], object], set[str]]] = {
-    "title": (lambda facts: facts.update(title="Another"), {"consumption.nc", "ledger-entry.json"}),
+    "title": (lambda facts: facts.update(title="Another"), {"consumption.nc", "README.md", "ledger-entry.json"}),
     "spent": (lambda facts: restate(facts, spent="2"), {"README.md"}),
     "hash": (lambda facts: facts["ledger_entry"].update(hash="0" * 64), {"README.md", "ledger-entry.json"}),
-    "population": (lambda facts: facts["ledger_entry"].update(population="A"), {"ledger-entry.json"}),
+    "population": (lambda facts: facts["ledger_entry"].update(population="Z"), {"README.md", "ledger-entry.json"}),
     "no ledger": (lambda facts: facts.update(ledger_entry=None), {"label.yaml", "README.md", "ledger-entry.json"}),
     "epsilon": (
         lambda facts: facts.update(privacy={"epsilon": 0.5, "epsilon_accounted": 0.5}),

@@ -147,13 +147,17 @@ def _others(folder: Path) -> str:
 
 
 def _check_readme(folder: Path, label: Label) -> str:
-    """Compare figures, not words: a later gridveil may say the same better."""
+    """Compare figures and names, not words: a later gridveil may say the same better."""
     text = read_regular(folder / README, LARGEST_README).decode("utf-8", "replace")
     truth = isinstance(read_content(folder / VALUES, label).errors, Draws)
     if _figures(text) not in [_figures(readme(label, about_the_truth=truth, negative=some)) for some in (True, False)]:
         msg = f"its figures do not follow from {LABEL}"
         raise ValueError(msg)
-    return f"its figures follow from {LABEL}"
+    names = [label.heading, label.publisher, *([label.ledger_entry.population] if label.ledger_entry else [])]
+    if not all(name in text for name in names):
+        msg = f"title, publisher or population is not that of {LABEL}"
+        raise ValueError(msg)
+    return f"its figures and names follow from {LABEL}"
 
 
 def _figures(text: str) -> list[str]:

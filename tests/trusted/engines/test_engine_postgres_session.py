@@ -21,7 +21,7 @@ from gridveil.model.errors import GridveilError, InputError, MissingExtraError, 
 from gridveil.trusted.engines.base.schema import HouseholdsTable, ReadingsTable
 from gridveil.trusted.engines.base.settings import EngineSettings
 from gridveil.trusted.engines.postgres.engine import PostgresEngine
-from gridveil.trusted.engines.postgres.session import Session
+from gridveil.trusted.engines.postgres.session import PostgresSession
 from gridveil.trusted.kernel.bound import Bound
 from gridveil.trusted.source.ingest import ingest
 
@@ -252,11 +252,11 @@ def test_engine_postgres_on_older_servers(empty: str, monkeypatch: pytest.Monkey
     text = "CREATE TABLE texts AS SELECT household, timestamp::text, kwh FROM readings"
     with psycopg.connect(empty, autocommit=True) as connection:
         connection.execute((HOMES + READINGS + text).encode())
-    monkeypatch.setattr(Session, "version", 150_004)
+    monkeypatch.setattr(PostgresSession, "version", 150_004)
     assert run(empty) == CUBE
     with pytest.raises(InputError, match=r"texts: .*text, which servers before PostgreSQL 16 cannot"):
         run(empty, "texts")
-    monkeypatch.setattr(Session, "version", 140_011)
+    monkeypatch.setattr(PostgresSession, "version", 140_011)
     with pytest.raises(InputError, match="the server is of version 14; 15 is the oldest"):
         run(empty)
 

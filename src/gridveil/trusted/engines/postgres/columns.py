@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, LiteralString
 
 from gridveil.model.window import Window
 from gridveil.trusted.engines.base.schema import HouseholdsTable, ReadingsTable
-from gridveil.trusted.engines.postgres.session import RefusedError, Session
+from gridveil.trusted.engines.postgres.session import PostgresSession, RefusedError
 
 if TYPE_CHECKING:
     import ibis.expr.datatypes as dt
@@ -104,7 +104,7 @@ class Column:
 
 
 def view_of(
-    session: Session, view: str, at: ReadingsTable | HouseholdsTable, window: Window | None
+    session: PostgresSession, view: str, at: ReadingsTable | HouseholdsTable, window: Window | None
 ) -> tuple[sql.Composed, dict[str, dt.DataType]]:
     """Return the statement that makes a view of a table, and the types of its columns."""
     from psycopg import sql
@@ -128,7 +128,7 @@ def view_of(
     return make, {name: kind for name, (_, kind) in read.items()}
 
 
-def _found(session: Session, name: str) -> tuple[int, str, str]:
+def _found(session: PostgresSession, name: str) -> tuple[int, str, str]:
     """Return number, kind and full name of a table that is named as in psql, with the role's own search path."""
     found = None
     try:

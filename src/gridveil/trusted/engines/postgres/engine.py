@@ -14,8 +14,9 @@ from gridveil.model.errors import InputError
 from gridveil.trusted.engines.base.engine import Opened
 from gridveil.trusted.engines.base.schema import HouseholdsTable, ReadingsTable
 from gridveil.trusted.engines.base.settings import EngineSettings
+from gridveil.trusted.engines.base.warehouse import WarehouseEngine, function
 from gridveil.trusted.engines.postgres.columns import view_of
-from gridveil.trusted.engines.postgres.session import RefusedError, Session
+from gridveil.trusted.engines.postgres.session import PostgresSession, RefusedError
 
 if TYPE_CHECKING:
     import ibis
@@ -39,8 +40,8 @@ DAYS_BEFORE_2000 = 730_485
 """From the first day of the year 0, which PostgreSQL does not read, to that of 2000; the two years are alike."""
 
 
-class PostgresEngine:
-    """One session with the server: see `Session` for what is never written.
+class PostgresEngine(WarehouseEngine):
+    """One session with the server: see `PostgresSession` for what is never written.
 
     The role needs SELECT on the two tables (or on the columns that are named), and TEMPORARY on the database.
     """
@@ -48,10 +49,9 @@ class PostgresEngine:
     takes: ClassVar[tuple[str, ...]] = ("database", "memory")
     needs: ClassVar[dict[str, str]] = {"database": "postgresql://..."}
     reads_files: ClassVar[bool] = False
-    has_catalogue: ClassVar[bool] = True
 
     def __init__(self, settings: EngineSettings) -> None:
-        self._session = Session(Address.of(settings.database or "", "the engine postgres"), settings.memory)
+        self._session = PostgresSession(Address.of(settings.database or "", "the engine postgres"), settings.memory)
         self.close = weakref.finalize(self, self._session.connection.close)
         from gridveil.trusted.engines.postgres.sql import Writer
 
@@ -64,9 +64,6 @@ class PostgresEngine:
         make, columns = view_of(self._session, name, at, window)
         self._session.run(make)
         return Opened(self._writer.table_of_session(name, columns))
-
-    def show(self, role: str, parts: list[int]) -> None:
-        """Do nothing: there is one part."""
 
     def keep(self, name: str, table: ibis.Table, key: str | None = None) -> ibis.Table:
         """Compute a table once, into a temporary table; nothing outlasts the session."""
@@ -83,23 +80,8 @@ class PostgresEngine:
         self._session.run(sql.SQL("ANALYZE {}").format(place))
         return self._writer.table_of_session(name, columns)
 
-    def has(self, key: str) -> bool:
-        """Nothing outlasts the process."""
-        del key
-        return False
-
-    def union(self, name: str, tables: list[ibis.Table]) -> ibis.Table:
-        """Return the rows of tables that were kept, as one."""
-        import ibis
-
-        del name
-        return ibis.union(*tables)
-
     def check_unchanged(self) -> None:
         """Do nothing: all is read as of one moment."""
-
-    def forget(self) -> None:
-        """Nothing outlasts the session."""
 
     def batches(self, table: ibis.Table) -> Iterator[pa.RecordBatch]:
         """Compute an answer, and give it out in pieces."""
@@ -121,10 +103,6 @@ class PostgresEngine:
             msg = f"{path}: cannot be read ({error})"
             raise InputError(msg, code="table-unreadable") from None
 
-    def double(self, column: ir.NumericColumn) -> ir.FloatingColumn:
-        """Return numbers as doubles: `open` has made some of those that might not fit."""
-        return column.cast("float64")
-
     def double_of_text(self, text: ir.StringColumn) -> ir.FloatingColumn:
         """Return doubles from text. What is too small is zero, as on other engines; PostgreSQL would refuse it."""
         import ibis
@@ -143,8 +121,6 @@ class PostgresEngine:
         It would also read the 60th second, refuse the year 0, and refuse offsets of 16 hours and more.
         """
         import ibis
-
-        from gridveil.trusted.engines.postgres.sql import function
 
         part = function("substring", "string", "string", returns="string")
         replaced = function("regexp_replace", "string", "string", "string", returns="string")
@@ -167,8 +143,6 @@ class PostgresEngine:
         """Return whole seconds since `origin`: days are counted as whole numbers, as many are no timestamps."""
         import ibis
 
-        from gridveil.trusted.engines.postgres.sql import function
-
         start, kind = int((origin - EPOCH).total_seconds()), str(moment.type().copy(nullable=True))
         ends = [ibis.literal(end).cast(kind) for end in ("infinity", "-infinity")]
         finite = moment.nullif(ends[0]).nullif(ends[1])  # which reads it once
@@ -180,19 +154,11 @@ class PostgresEngine:
 
     def bit_count(self, bits: ir.IntegerColumn) -> ir.IntegerColumn:
         """Return how many bits are set."""
-        from gridveil.trusted.engines.postgres.sql import function
-
         counted = function("bit_count", "binary", returns="int64")
         return counted(function("int8send", "int64", returns="binary")(bits))
 
-    def plain_text(self, text: ir.StringColumn) -> ir.StringColumn:
-        """Return text as it is: `open` and `keep` have given it the collation "C"."""
-        return text
-
     def _valid(self) -> ibis.Value:
         """Return the function that tells whether text is of a type."""
-        from gridveil.trusted.engines.postgres.sql import function
-
         if self._session.version < READS_TEXT:
             msg = (
                 "a column of numbers or moments is text, which servers before PostgreSQL 16 cannot be asked to read "

@@ -47,7 +47,7 @@ class RefusedError(Exception):
         self.code = code
 
 
-class Session:
+class PostgresSession:
     """A connection with one transaction, which is never committed.
 
     Guarantee: nothing of the publisher's is written. Whatever reads a table of theirs (and so could call functions of

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from inspect import Parameter, Signature
 from typing import Any
 
 import ibis
@@ -87,13 +86,3 @@ class Writer(Backend):  # type: ignore[misc]  # ibis has no types
         """Return a temporary table or view, whose columns have the types that we gave them."""
         where = ops.Namespace(database="pg_temp")
         return ops.DatabaseTable(name, schema=ibis.schema(columns), source=self, namespace=where).to_expr()
-
-
-def function(name: str, *kinds: str, returns: str) -> Any:  # noqa: ANN401  # ibis has no types
-    """Return a function of PostgreSQL's as ibis calls it."""
-
-    def named() -> None: ...
-
-    names = [Parameter(f"argument{index}", Parameter.POSITIONAL_ONLY) for index, _ in enumerate(kinds)]
-    named.__signature__ = Signature(names)  # type: ignore[attr-defined]  # what ibis looks at
-    return ibis.udf.scalar.builtin(named, name=name, signature=(kinds, returns))

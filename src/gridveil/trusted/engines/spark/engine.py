@@ -13,6 +13,7 @@ from gridveil.model.errors import InputError
 from gridveil.trusted.engines.base.engine import Opened
 from gridveil.trusted.engines.base.schema import HouseholdsTable, ReadingsTable
 from gridveil.trusted.engines.base.settings import EngineSettings
+from gridveil.trusted.engines.base.warehouse import WarehouseEngine, function
 from gridveil.trusted.engines.spark.session import as_in_a_query, quiet_about_pandas, session
 from gridveil.trusted.engines.spark.tables import opened, states
 
@@ -48,13 +49,12 @@ def _without_logging() -> Iterator[None]:
             logger.disabled = disabled
 
 
-class SparkEngine:
+class SparkEngine(WarehouseEngine):
     """A session of Spark's. What is done to rows is done by Spark's own functions, in Java: no row visits Python."""
 
     takes: ClassVar[tuple[str, ...]] = ("master", "memory", "scratch")
     needs: ClassVar[dict[str, str]] = {}
     reads_files: ClassVar[bool] = True
-    has_catalogue: ClassVar[bool] = True
 
     def __init__(self, settings: EngineSettings) -> None:
         self._session = session(settings)
@@ -74,9 +74,6 @@ class SparkEngine:
             self._states[self._reading] = states(self._session, table.inputFiles())
         columns = {name: dt.Unknown() if kind is None else dt.dtype(kind) for name, kind in kinds.items()}
         return Opened(self._named(role, table, columns))
-
-    def show(self, role: str, parts: list[int]) -> None:
-        """Do nothing: there is one part."""
 
     def keep(self, name: str, table: ibis.Table, key: str | None = None) -> ibis.Table:
         """Compute a table once, now. It stays with the workers, in memory or on their disks; what is lost is an error.
@@ -109,18 +106,6 @@ class SparkEngine:
             rows.count()
         kept = java.org.apache.spark.sql.classic.Dataset.ofRows(self._session._jsparkSession, relation)  # noqa: SLF001
         return self._named(name, DataFrame(kept, self._session), dict(table.schema().items()))
-
-    def has(self, key: str) -> bool:
-        """Nothing outlasts the process."""
-        del key
-        return False
-
-    def union(self, name: str, tables: list[ibis.Table]) -> ibis.Table:
-        """Return the rows of tables that were kept, as one."""
-        import ibis
-
-        del name
-        return ibis.union(*tables)
 
     def batches(self, table: ibis.Table) -> Iterator[pa.RecordBatch]:
         """Compute an answer, and give it out in pieces."""
@@ -174,13 +159,6 @@ class SparkEngine:
         while self._kept:
             self._kept.pop().unpersist(False)  # noqa: FBT003  # Java's: do not wait
 
-    def forget(self) -> None:
-        """Take away nothing: nothing outlasts the process."""
-
-    def double(self, column: ir.NumericColumn) -> ir.FloatingColumn:
-        """Return numbers as doubles: all that Spark has fit."""
-        return column.cast("float64")
-
     def double_of_text(self, text: ir.StringColumn) -> ir.FloatingColumn:
         """Return doubles from text."""
         return self._without_line_ends(text).try_cast("float64")
@@ -191,8 +169,6 @@ class SparkEngine:
         Spark would refuse 24:00 and offsets of more than 18 hours.
         """
         import ibis
-
-        from gridveil.trusted.engines.spark.sql import function
 
         part = function("substring", "string", "int32", "int32", returns="string")
         found = function("regexp_extract", "string", "string", "int32", returns="string")
@@ -216,20 +192,12 @@ class SparkEngine:
 
     def seconds(self, moment: ir.TimestampColumn | ir.DateColumn, origin: datetime) -> ir.IntegerColumn:
         """Return whole seconds since `origin`; the session's zone is UTC."""
-        from gridveil.trusted.engines.spark.sql import function
-
         kind = str(moment.type().copy(nullable=True))
         return function("unix_seconds", kind, returns="int64")(moment) - int((origin - EPOCH).total_seconds())
 
     def bit_count(self, bits: ir.IntegerColumn) -> ir.IntegerColumn:
         """Return how many bits are set."""
-        from gridveil.trusted.engines.spark.sql import function
-
         return function("bit_count", "int64", returns="int32")(bits).cast("int64")
-
-    def plain_text(self, text: ir.StringColumn) -> ir.StringColumn:
-        """Return text as it is: `open` has taken collations off."""
-        return text
 
     def _without_line_ends(self, text: ir.StringColumn) -> ir.StringColumn:
         """Take out text that ends with a newline: patterns of Java's do not see it, and a cast takes it off."""

@@ -1,8 +1,7 @@
-"""What ibis writes for Spark, put right, and functions of Spark's that ibis does not know."""
+"""What ibis writes for Spark, put right."""
 
 from __future__ import annotations
 
-from inspect import Parameter, Signature
 from typing import Any
 
 import ibis
@@ -46,13 +45,3 @@ def written(expression: ibis.Table) -> str:
     """Return the query of an expression."""
     compiler = ExactSparkCompiler()
     return str(compiler.to_sqlglot(expression).sql(dialect=compiler.dialect))
-
-
-def function(name: str, *kinds: str, returns: str) -> Any:  # noqa: ANN401  # ibis has no types
-    """Return a function of Spark's as ibis calls it."""
-
-    def named() -> None: ...
-
-    names = [Parameter(f"argument{index}", Parameter.POSITIONAL_ONLY) for index, _ in enumerate(kinds)]
-    named.__signature__ = Signature(names)  # type: ignore[attr-defined]  # what ibis looks at
-    return ibis.udf.scalar.builtin(named, name=name, signature=(kinds, returns))

@@ -1,4 +1,4 @@
-"""Plants a mistake in a line of the real code, and asks the guard of that code whether it objects.
+"""Plants a mistake in an expression or statement of the real code, and asks the guard of that code whether it objects.
 
 A guard is a test of `make test`, run here as it is run there (a property: on an example that it always tries), so that
 what is caught here would have been caught there.
@@ -7,6 +7,7 @@ what is caught here would have been caught there.
 from __future__ import annotations
 import __future__
 
+import ast
 import inspect
 import textwrap
 from collections.abc import Callable, Iterator
@@ -20,23 +21,52 @@ Fault = Callable[[pytest.MonkeyPatch], None]
 
 
 def mistake(owner: Any, name: str, right: str, wrong: str, *, also: tuple[Any, ...] = ()) -> Fault:
-    """Return the fault of `wrong` being written instead of `right` in the source of a function or method of `owner`.
+    """Return the fault of `wrong` being written instead of `right` in a function or method of `owner`.
 
+    right, wrong: see `replace_node`.
     also: modules that have the function under its name, too, because they imported it.
     """
 
     def plant(patched: pytest.MonkeyPatch) -> None:
         function = vars(owner)[name]
-        source = textwrap.dedent(inspect.getsource(function))
-        assert source.count(right) == 1, f"{name} has no such line any more to plant a fault in: {right}"
-        wrong_source = source.replace(right, wrong)
-        code = compile(wrong_source, f"<{name} with a fault>", "exec", __future__.annotations.compiler_flag)
+        tree = replace_node(textwrap.dedent(inspect.getsource(function)), right, wrong)
+        code = compile(tree, f"<{name} with a fault>", "exec", __future__.annotations.compiler_flag)
         made: dict[str, Any] = {}
         exec(code, function.__globals__, made)  # noqa: S102  # the project's own source, but for the fault
         for place in (owner, *also):
             patched.setattr(place, name, made[name])
 
     return plant
+
+
+def replace_node(source: str, right: str, wrong: str) -> ast.Module:
+    """Return source with `wrong` instead of its one expression or statement that says `right`.
+
+    They are compared as syntax: layout, quotes, brackets and comments do not matter.
+    right, wrong: an expression each; or a statement, and one or more instead of it.
+    """
+    old, new = ast.parse(right).body, ast.parse(wrong).body
+    [said] = old
+    if all(isinstance(statement, ast.Expr) for statement in (*old, *new)) and len(new) == 1:
+        swap = _Swap(ast.expr, ast.unparse(said), ast.parse(wrong, mode="eval").body)
+    else:
+        swap = _Swap(ast.stmt, ast.unparse(said), new)
+    tree = swap.visit(ast.parse(source))
+    assert swap.found == 1, f"there are {swap.found} places to plant a fault in, not one: {right}"
+    return ast.fix_missing_locations(tree)
+
+
+class _Swap(ast.NodeTransformer):
+    """Puts `new` in the place of every node of a kind that reads as `old`."""
+
+    def __init__(self, kind: type[ast.AST], old: str, new: Any) -> None:
+        self.kind, self.old, self.new, self.found = kind, old, new, 0
+
+    def visit(self, node: ast.AST) -> Any:
+        if isinstance(node, self.kind) and ast.unparse(node) == self.old:
+            self.found += 1
+            return self.new
+        return self.generic_visit(node)
 
 
 def check_caught(guard: Callable[[], Any], *faults: Fault, by: Any = AssertionError) -> None:

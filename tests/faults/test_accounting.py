@@ -10,10 +10,10 @@ from tests.properties import test_staircase_loss as staircases
 from tests.trusted.kernel import test_charging as charging
 from tests.trusted.kernel import test_kernel as kernels
 
-from gridveil.trusted.kernel import checks
 from gridveil.trusted.kernel import kernel as kernel_module
+from gridveil.trusted.kernel import noise
 from gridveil.trusted.kernel.kernel import Kernel
-from gridveil.trusted.kernel.questions import strategies, strategy, sums
+from gridveil.trusted.kernel.questions import strategies, sums
 from gridveil.trusted.kernel.transforms import Haar
 
 LEVEL = "own[: len(some)] = some"
@@ -26,7 +26,7 @@ def test_a_forgotten_tree_level() -> None:
     columns, account = "np.abs(matrix).sum(axis=0)", "self._accounts.get((window, bound)) or Account(window, bound)"
     check_caught(
         always_tried(losses.test_no_household_moves_the_answers_by_more_than_is_accounted_for, losses.WORST),
-        mistake(strategy, "column_sums", columns, columns.replace("sum", "max"), also=(strategies,)),
+        mistake(strategies, "column_sums", columns, columns.replace("sum", "max")),
         mistake(Kernel, "_charge_weights", account, "Account(window, bound)"),
         mistake(Kernel, "_charge_weights", "account.add(marks, weight)", "pass"),
     )
@@ -41,25 +41,33 @@ def test_a_forgotten_level_of_the_tree_recursion() -> None:
 
 def test_a_forgotten_fixed_charge() -> None:
     """The histogram that a bound was chosen from, say, is not paid for once something else is."""
+    charge = "fixed / (1 + 2 * ROUNDING)"
     check_caught(
         always_tried(losses.test_no_household_moves_the_answers_by_more_than_is_accounted_for, losses.WORST),
-        mistake(Kernel, "_charge", "self._fixed + fixed", "fixed"),
+        mistake(Kernel, "_charge", f"self._fixed + {charge}", charge),
         mistake(kernel_module, "_worst", "total.max() + fixed", "total.max()"),
     )
 
 
 def test_a_staircase_charged_by_the_knapsack() -> None:
     """Shared out by the Wh, not for every step of the staircase begun: some outcome loses more than is accounted."""
-    question, of_label = "scales, None, staircase)", "scales, (marks, np.full(count, {})), staircase)"
+    question = (
+        'KernelQuestion("sums", scope, epsilon, lambda slabs: sum_slabs(slabs, marks, count), scales, {}, staircase)'
+    )
     check_caught(
         always_tried(
             staircases.test_accounted_loss_is_at_least_the_worst_over_all_households, staircases.LITTLE_EVERYWHERE
         ),
         *(
-            mistake(sums, "ask_staircase_sums", question, of_label.format(weight), also=(kernel_module,))
+            mistake(
+                sums,
+                "ask_staircase_sums",
+                question.format(None),
+                question.format(f"(marks, np.full(count, {weight}))"),
+            )
             for weight in ("staircase.epsilon / delta", "1 / scales[0]")
         ),
-        mistake(sums, "ask_staircase_sums", "unit_scale(most_labels,", "unit_scale(1,", also=(kernel_module,)),
+        mistake(sums, "ask_staircase_sums", "unit_scale(most_labels, epsilon)", "unit_scale(1, epsilon)"),
     )
 
 
@@ -67,26 +75,26 @@ def test_noise_for_a_bound_that_is_not_the_cubes() -> None:
     """A default where none was stated, a bound that is ignored, or the cube of another one from a cache."""
     check_caught(
         always_tried(losses.test_no_household_moves_the_answers_by_more_than_is_accounted_for, losses.WORST),
-        mistake(Kernel, "_answer", ASKS, "self._slabs(scope.window, self._bound)"),
-        mistake(Kernel, "_answer", ASKS, "self._slabs(scope.window, Bound(9, 99))"),
+        mistake(Kernel, "_exact", ASKS, "self._slabs(scope.window, self._bound)"),
+        mistake(Kernel, "_exact", ASKS, "self._slabs(scope.window, Bound(9, 99))"),
     )
 
 
 def test_no_noise_where_there_is_nothing_to_scale_it_by() -> None:
     check_caught(
         lambda: kernels.test_scales_beyond_what_floats_hold_are_refused([1.0, 1.0], 1e20, sequential=False),
-        mistake(checks, "check_scales", "(scales >= SMALLEST_SCALE).all()", "True", also=(kernel_module,)),
+        mistake(noise, "check_scales", "(scales >= SMALLEST_SCALE).all()", "True", also=(kernel_module,)),
         by=pytest.fail.Exception,
     )
 
 
 def test_a_budget_checked_after_answering() -> None:
     """What is refused has been drawn by then, and what fails half-way could be asked again and again for nothing."""
-    scope, scales = "scope = question.scope", "scales = np.full(len(bins), unit_scale(1.0, epsilon))"
+    first = "check_scales(question.scales)"
+    asked = f"{first}; question.kind {{}} 'household_totals' and self._exact(question)"
     check_caught(
         lambda: [charging.test_what_is_refused_touches_neither_source_nor_noise(kind, "source") for kind in ASKED],
-        mistake(Kernel, "_answer", scope, f"{scope}; question.exact({ASKS})"),
-        mistake(Kernel, "household_totals", scales, f"{scales}; self._source.count_totals(window, 1, bins)"),
+        *(mistake(Kernel, "_answer", first, asked.format(comparison)) for comparison in ("!=", "==")),
         by=InterruptedError,
     )
 

@@ -84,7 +84,7 @@ FAULTS: dict[str, tuple[Attack, str, Fault]] = {
     "a mean by the true number of households": (
         PLAYED,
         ANOTHER,
-        mistake(Kernel, "sums", "self._answer(question)", f"self._answer(question) // {HOUSEHOLDS}"),
+        mistake(Kernel, "_ask", "self._answer(question)", f"self._answer(question) // {HOUSEHOLDS}"),
     ),
     "a raw window fed to the network": (TRAINED, ANOTHER, fed_raw),
     "quiet cells without noise": (
@@ -95,7 +95,7 @@ FAULTS: dict[str, tuple[Attack, str, Fault]] = {
     "a field of the label from the data": (
         PLAYED,
         ANOTHER,
-        mistake(statement, "make_label", "title=spec.title", TITLE, also=(outcomes,)),
+        mistake(statement, "make_label", "spec.title", TITLE, also=(outcomes,)),
     ),
 }
 """The attack that catches each fault, and what it says."""

@@ -45,7 +45,7 @@ def test_an_unbounded_household(guard: Guard) -> None:
 def test_a_household_in_two_cells(guard: Guard) -> None:
     """Both of its places are kept, and its whole series is in both cells."""
     places = mistake(
-        rules, "places", '.group_by("household")', '.group_by("household", "x", "y")', also=(ingest_module,)
+        rules, "places", 'named.group_by("household")', 'named.group_by("household", "x", "y")', also=(ingest_module,)
     )
     check_objects(guard(neighbours.IN_TWO_CELLS), places)
 
@@ -58,7 +58,8 @@ def test_a_clip_taken_from_the_data(guard: Guard) -> None:
 
 def test_quiet_cells_dropped(guard: Guard) -> None:
     """Cells of little use are left out: a household that moves in brings the others' use back."""
-    quiet = mistake(IngestedSource, "bounded_cube", ".agg(wh=wh.sum()", ".having(wh.sum() > 1500).agg(wh=wh.sum()")
+    groups = 'of.group_by("cell", "step")'
+    quiet = mistake(IngestedSource, "bounded_cube", groups, f"{groups}.having(wh.sum() > 1500)")
     check_objects(guard(neighbours.MONSTROUS), quiet)
 
 
@@ -78,9 +79,7 @@ def test_results_of_parts_kept_under_the_names_of_settings_alone(tmp_path_factor
                 tmp_path_factory.mktemp("kept"), patched
             )
 
-    stale = mistake(
-        checkpoints, "run_key", "window, _digest_of_numbers(engine, numbers)", "window", also=(ingest_module,)
-    )
+    stale = mistake(checkpoints, "run_key", "_digest_of_numbers(engine, numbers)", "None", also=(ingest_module,))
     check_caught(guard, stale)
 
 
@@ -94,7 +93,8 @@ def test_counts_that_outlive_their_part(tmp_path_factory: pytest.TempPathFactory
             patched.setattr(tables, "PART_BYTES", 1)
             test_interruptions.test_what_was_counted_goes_with_its_part(expected, tmp_path_factory.mktemp("counted"))
 
-    check_caught(guard, mistake(Scratch, "anew", ".unlink(missing_ok=True)", ""))
+    counts = 'self.file(f"{key}{COUNTS}")'
+    check_caught(guard, mistake(Scratch, "anew", f"{counts}.unlink(missing_ok=True)", counts))
 
 
 def test_a_household_in_two_slices(tmp_path_factory: pytest.TempPathFactory) -> None:
@@ -106,10 +106,10 @@ def test_a_household_in_two_slices(tmp_path_factory: pytest.TempPathFactory) -> 
             tried = {"ids": test_slices.STRANGE, "rows": 1, "coded": True}
             always_tried(test_slices.test_every_row_and_every_household_is_in_one_slice, tried, tmp_path_factory)()
 
+    ends = ('f"{name} >= {start} AND {name} < {end}"', 'f"{name} < {values[0]}"')
     check_caught(
         guard,
-        mistake(slices, "slices_of", "{name} < {end}", "{name} <= {end}", also=(tables, test_slices)),
-        mistake(slices, "slices_of", 'f"{name} < {values[0]}"', 'f"{name} <= {values[0]}"', also=(tables, test_slices)),
+        *(mistake(slices, "slices_of", end, end.replace(" < ", " <= "), also=(tables, test_slices)) for end in ends),
     )
 
 
@@ -136,8 +136,9 @@ def test_slices_of_files_that_are_read_as_a_whole(tmp_path_factory: pytest.TempP
             test_slices.cut_everywhere(patched)
             test_slices.test_times_in_milliseconds_are_read_as_a_whole(expected, tmp_path_factory.mktemp("files"))
 
-    whole_or_not = "[FilePart(group)] if has_milliseconds(types) else "
-    check_caught(guard, mistake(tables, "open_table", whole_or_not, "", also=(duckdb_engine,)))
+    cut = "_sliced(con, group, at, table)"
+    whole_or_not = f"[FilePart(group)] if has_milliseconds(types) else {cut}"
+    check_caught(guard, mistake(tables, "open_table", whole_or_not, cut, also=(duckdb_engine,)))
 
 
 def test_what_spark_lost_computed_again(tmp_path_factory: pytest.TempPathFactory) -> None:
@@ -148,4 +149,4 @@ def test_what_spark_lost_computed_again(tmp_path_factory: pytest.TempPathFactory
         read = test_engine_spark_kept.reader(folder)
         test_engine_spark_kept.test_engine_spark_a_lost_worker_and_a_rewritten_table_are_refused(folder, read)
 
-    check_caught(guard, mistake(SparkEngine, "keep", "rows.localCheckpoint()", ""), by=pytest.fail.Exception)
+    check_caught(guard, mistake(SparkEngine, "keep", "rows.localCheckpoint()", "pass"), by=pytest.fail.Exception)

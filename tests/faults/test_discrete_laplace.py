@@ -71,18 +71,19 @@ def test_off_by_one_in_the_series() -> None:
     check_caught(
         lambda: exact.test_coins_of_powers_of_e_have_the_chance_of_the_series((1,), 2),
         planted_in("exponential_coins", "k = 0", "k = 1"),
-        planted_in("exponential_coins", "if k > 1", "if k > 2"),
+        planted_in("exponential_coins", "k > 1", "k > 2"),
         planted_in("exponential_coins", "k % 2 == 0", "k % 2 == 1"),
     )
 
 
 def test_an_attempt_that_is_put_together_wrongly() -> None:
     """Not divided; rounded instead of rounded down; `U` or its coin left out."""
+    wholes = "np.uint64(t) * wholes"
     check_caught(
         lambda: exact.test_an_attempt_has_exactly_the_chances_of_the_discrete_laplace(2),
         planted_in("magnitudes", "np.uint64(min(shift, 63))", "np.uint64(0)"),
-        planted_in("magnitudes", "(remainders +", "(remainders + np.uint64(2 ** (shift - 1)) +"),
-        planted_in("magnitudes", "(remainders +", "("),
+        planted_in("magnitudes", f"remainders + {wholes}", f"remainders + np.uint64(2 ** (shift - 1)) + {wholes}"),
+        planted_in("magnitudes", f"remainders + {wholes}", wholes),
         planted_in("candidates", "remainders[exponential_coins(count, (remainders, t))]", "remainders"),
     )
 
@@ -111,7 +112,7 @@ def test_noise_reused_between_chunks() -> None:
         drawn = cache(discrete_laplace.draw)
         drawn(*discrete_laplace.fraction(sampler.SERIES), discrete_laplace.CHUNK)  # once, before threads race for it
         patched.setattr(discrete_laplace, "drawn", drawn, raising=False)
-        planted_on_top("*draw(", "*drawn(")(patched)
+        planted_on_top("draw(t, shift, len(values[part]))", "drawn(t, shift, len(values[part]))")(patched)
 
     check_caught(
         lambda: sampler.test_noise_of_one_scale_is_independent_between_neighbours_and_chunks(sampler.MANY), fault

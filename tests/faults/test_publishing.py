@@ -7,6 +7,7 @@ published must be the same: bytes, modes and times.
 import inspect
 import os
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,7 @@ from gridveil.trusted.kernel.kernel import Kernel
 pytestmark = pytest.mark.usefixtures("read_once")
 Guard = Callable[[], None]
 HOUSEHOLDS = "int(self._source.count_totals(self._window, 1, np.array([0]))[0])"
-TITLE = 'title=f"{spec.title}, {kernel._source.bounded_cube(plan.window, spec.to_bound()).sum()} Wh"'
+TITLE = 'f"{spec.title}, {kernel._source.bounded_cube(plan.window, spec.to_bound()).sum()} Wh"'
 NOISY = "self._noise.add(exact[some].copy(), question.scales[some])"
 
 
@@ -70,7 +71,7 @@ def test_a_mean_by_the_true_number_of_households(guard: Any) -> None:
     """Of noisy sums, and of the noise itself: the sensitivity of a mean, by a number that nobody paid for."""
     check_objects(
         guard("identity"),
-        mistake(Kernel, "sums", "self._answer(question)", f"self._answer(question) // {HOUSEHOLDS}"),
+        mistake(Kernel, "_ask", "self._answer(question)", f"self._answer(question) // {HOUSEHOLDS}"),
         mistake(Kernel, "_answer", NOISY, f"{NOISY[:-1]} / {HOUSEHOLDS})"),
     )
 
@@ -89,17 +90,17 @@ def test_a_bound_taken_from_the_data(guard: Any) -> None:
 
 
 def test_a_field_of_the_label_from_the_data(guard: Any) -> None:
-    check_objects(guard("identity"), mistake(statement, "make_label", "title=spec.title", TITLE, also=(publication,)))
+    check_objects(guard("identity"), mistake(statement, "make_label", "spec.title", TITLE, also=(publication,)))
 
 
 def test_a_time_of_a_file_from_the_data(guard: Any) -> None:
     """The exact number of rows as a time; and the end of the run, where folders are forgotten."""
-    done, rows = "entry, left =", "(report.readings, report.readings)"
-    times, not_folders = "for path in paths:", "for path in (path for path in paths if not path.is_dir()):"
+    done, rows = "_forget(source)", "(report.readings, report.readings)"
+    not_folders = "(path for path in paths if not path.is_dir())"
     check_objects(
         guard("identity"),
-        mistake(publication, "run", done, f"os.utime(out / 'label.yaml', {rows}); {done}", also=(leak,)),
-        mistake(folder, "set_times", times, not_folders),
+        mistake(publication, "run", done, f"(os.utime(out / 'label.yaml', {rows}), {done})[1]", also=(leak,)),
+        mistake(folder, "set_times", "paths", not_folders),
     )
 
 
@@ -118,15 +119,16 @@ def test_a_catalogue_from_the_data(series_guard: Guard, tmp_path: Path) -> None:
     Those of access, too: the digest of a release is taken after its times were set.
     """
     title = 'catalogue.model_copy(update={"title": catalogue.title + " " * (published.report.households % 2)})'
+    lists = "list_release({}, folder, turn, published.label.published)"
+    kept = "set_times(published, *release.iterdir(), release, folder / CATALOGUE, folder / LOCK, folder)"
+    forgotten = partial(mistake, next_recovery, "list_release", kept, also=(next_release,))
     check_objects(
         series_guard,
-        mistake(next_release, "run_next", "list_release(catalogue", f"list_release({title}", also=(series_leak,)),
-        mistake(next_recovery, "list_release", "folder / LOCK, folder)", "folder / LOCK)", also=(next_release,)),
+        mistake(next_release, "run_next", lists.format("catalogue"), lists.format(title), also=(series_leak,)),
+        forgotten(kept.replace(", folder)", ")")),
     )
     if shows_access(tmp_path):
-        check_objects(
-            series_guard, mistake(next_recovery, "list_release", "*release.iterdir(), ", "", also=(next_release,))
-        )
+        check_objects(series_guard, forgotten(kept.replace("*release.iterdir(), ", "")))
 
 
 def fed_raw(patched: pytest.MonkeyPatch) -> None:
@@ -136,14 +138,15 @@ def fed_raw(patched: pytest.MonkeyPatch) -> None:
     """
 
     def raw(measure: Any, part: Any, train_steps: int) -> Any:
-        kernel = inspect.getclosurevars(measure.sums).nonlocals["self"]
+        kernel = inspect.getclosurevars(measure._ask).nonlocals["self"]
         bound = kernel._bound.over(measure.window.steps, train_steps)
         cube = kernel._source.bounded_cube(measure.window.before(train_steps), bound)
         return cube.sum(axis=(0, 1))[part.start : part.end].reshape(-1, 1, 1)
 
     patched.setattr(series, "raw", raw, raising=False)
-    fed, root = "Series(part, sums,", "Series(part, sums if part.level.depth else raw(measure, part, train_steps),"
-    mistake(series, "measure_series", fed, root, also=(stpt,))(patched)
+    fed = "Series(part, {}, float(noisy.scales[first]))"
+    root = fed.format("sums if part.level.depth else raw(measure, part, train_steps)")
+    mistake(series, "measure_series", fed.format("sums"), root, also=(stpt,))(patched)
 
 
 def test_a_raw_window_fed_to_the_network(guard: Any) -> None:

@@ -3,6 +3,8 @@
 import ast
 from pathlib import Path
 
+import pytest
+from tests.faults.planting import replace_node
 from tests.faults.test_audit import FAULTS
 
 ROOT = Path(__file__).parents[2]
@@ -43,3 +45,21 @@ def test_guards_run_whenever_the_tests_are_run() -> None:
         (found,) = (node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == name)
         told = " ".join(ast.unparse(decorator) for decorator in found.decorator_list)
         assert not any(word in told for word in ("skip", "xfail", "long"))
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "planted"),
+    [
+        ("f(a,   'b') # call", "f(a) + 1", "x = (f(a) + 1) * 2\ny = a\ny = a"),
+        ("x = f(a, 'b') * 2", "x = 1; del a", "x = 1\ndel a\ny = a\ny = a"),
+    ],
+)
+def test_a_fault_is_planted_whatever_the_layout(right: str, wrong: str, planted: str) -> None:
+    source = 'x = (  # why\n    f(a,\n      "b")\n    * 2\n)\ny = a; y = a'
+    assert ast.unparse(replace_node(source, right, wrong)) == planted
+
+
+@pytest.mark.parametrize("right", ["g(a)", "y = a", "a"])
+def test_a_fault_needs_one_place_and_just_one(right: str) -> None:
+    with pytest.raises(AssertionError, match="not one"):
+        replace_node("x = f(a)\ny = a\ny = a", right, "pass")

@@ -51,7 +51,7 @@ def errors(placed: Placed, epsilon: float, seed: int) -> tuple[list[float], bool
     kernel = Kernel(
         placed.source(), placed.dataset.window, budget=PureDP(epsilon), bound=BOUNDS[AUTO], noise=SeededLaplace(seed)
     )
-    estimate = Mosaic().release(kernel.face())
+    estimate = Mosaic().release(kernel.session())
     scores = Scorer.of(placed, clip=CLIP, workloads=WORKLOADS, seed=seed).score(estimate.dense() / 1000)
     found = bool(estimate.details["regional_profiles"])
     return [score["mre"] for score in scores if score["truth"] == "raw"], found

@@ -28,7 +28,7 @@ from gridveil.simulate.sources import InventedSource
 from gridveil.trusted.budget import PureDP
 from gridveil.trusted.kernel.bound import Bound
 from gridveil.trusted.kernel.kernel import Kernel
-from gridveil.trusted.kernel.measure import Measure
+from gridveil.trusted.kernel.session import Session
 
 GRID = Grid(0, 0, 256, 256, nx=256, ny=256)
 START, STEP = datetime(2013, 1, 1, tzinfo=UTC), timedelta(hours=1)
@@ -59,7 +59,7 @@ def measure() -> dict[str, Any]:
     labels = np.random.default_rng(1).integers(0, 64, (256, 256, 720), dtype=np.int16)
     kernel = Kernel(Ready(), WINDOW, budget=PureDP(3), bound=Bound(step=20_000, window=1_000_000))
     start = time.perf_counter()
-    kernel.sums(labels, 1.0)
+    kernel.session().sums(labels, 1.0)
     return {"cells_and_steps": labels.size, "labels": 64, "seconds": time.perf_counter() - start}
 
 
@@ -74,7 +74,7 @@ def look(side: int, steps: int) -> NDArray[np.int16]:
     return districts(side) * np.int16(6) + (np.arange(steps, dtype=np.int16) % np.int16(24)) // np.int16(4)
 
 
-BIG: dict[str, Callable[[Measure, int, int], object]] = {
+BIG: dict[str, Callable[[Session, int, int], object]] = {
     "identity": lambda face, _side, _steps: Identity().release(face),
     "even": lambda face, _side, _steps: Even().release(face),
     "space": lambda face, side, _steps: face.sums(districts(side), 1.0),
@@ -88,7 +88,7 @@ BIG: dict[str, Callable[[Measure, int, int], object]] = {
 def ask_one(name: str, side: int, steps: int) -> dict[str, Any]:
     window = Window(START, STEP, steps)
     source = InventedSource(Grid(0, 0, side, side, nx=side, ny=side), window)
-    face = Kernel(source, window, budget=PureDP(1), bound=Bound(step=20_000, window=1000 * steps)).face()
+    face = Kernel(source, window, budget=PureDP(1), bound=Bound(step=20_000, window=1000 * steps)).session()
     start = time.perf_counter()
     BIG[name](face, side, steps)
     seconds = time.perf_counter() - start

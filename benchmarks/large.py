@@ -26,5 +26,5 @@ def measure() -> dict[str, float]:
     window = Window(datetime(2013, 2, 4, tzinfo=UTC), timedelta(hours=1), STEPS)
     kernel = kernel_on(cube, window, epsilon=EPSILON, bound=Bound(STEP_BOUND, STEP_BOUND * STEPS), seed=None)
     start = time.perf_counter()
-    Mosaic().release(kernel.face())
+    Mosaic().release(kernel.session())
     return {"seconds": time.perf_counter() - start}

@@ -23,6 +23,6 @@ def measure() -> dict[str, dict[str, float]]:
         if name not in PUBLISHED_WHOLE:
             kernel = Kernel(placed.source(), placed.dataset.window, budget=PureDP(EPSILON), bound=BOUND)
             start = time.perf_counter()
-            make(name, {}).release(kernel.face())
+            make(name, {}).release(kernel.session())
             seconds[name] = time.perf_counter() - start
     return {"seconds": seconds}

@@ -111,7 +111,7 @@ def make_release(folder: Path, mechanism: str, bounds: str, side: int, steps: in
 
     chosen = make(mechanism, {})
     private = bounds == "private"
-    estimate = release_with_private_bound(kernel, chosen) if private else chosen.release(kernel.face())
+    estimate = release_with_private_bound(kernel, chosen) if private else chosen.release(kernel.session())
     lap("measure and infer")
     write_release(folder, grid=grid, window=window, estimate=estimate, label=stamp("A year", grid, window))
     lap("write")

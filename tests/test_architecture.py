@@ -15,7 +15,7 @@ FILES = sorted(SRC.rglob("*.py"))
 BASE = {"model", "geography"}
 READ = {*BASE, "uncertainty", "trusted.budget", "trusted.kernel.bound", "trusted.ledger"}
 USED = {"model", "geography", "uncertainty", "release", "trusted.budget"}
-MEASURED = {"trusted.budget", *(f"trusted.kernel.{name}" for name in ("bound", "measure", "staircase", "transforms"))}
+MEASURED = {"trusted.budget", *(f"trusted.kernel.{name}" for name in ("bound", "session", "staircase", "transforms"))}
 PUBLISHED = {*BASE, "uncertainty", "trusted", "mechanisms", "release"}
 
 MAY_IMPORT = {
@@ -28,7 +28,7 @@ MAY_IMPORT = {
     "trusted.engines.duckdb": {*BASE, "trusted.engines.base"},
     "trusted.engines.spark": {*BASE, "trusted.engines.base"},
     "trusted.engines.postgres": {*BASE, "trusted.engines.base"},
-    "trusted.source": {*BASE, "trusted.engines.base", "trusted.kernel.bound", "trusted.kernel.slabs"},
+    "trusted.source": {*BASE, "trusted.engines.base", "trusted.kernel.bound", "trusted.kernel.labels"},
     "trusted.ledger": {"model", "trusted.budget"},
     # A mechanism sees the kernel's interface: public numbers and noisy answers, never a source.
     "mechanisms": {*BASE, "uncertainty", *MEASURED},

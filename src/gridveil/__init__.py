@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from gridveil.release.verify.verify_series import verify_folder as verify
     from gridveil.simulate.planning import Outlook, plan
     from gridveil.trusted.kernel.bound import Bound
-    from gridveil.trusted.kernel.measure import Measure
+    from gridveil.trusted.kernel.session import Session
     from gridveil.trusted.source.report import Report
 
 __all__ = [
@@ -44,7 +44,6 @@ __all__ = [
     "InputError",
     "Label",
     "LinearNoise",
-    "Measure",
     "Mechanism",
     "NoisyParts",
     "Outlook",
@@ -53,6 +52,7 @@ __all__ = [
     "Release",
     "Replicates",
     "Report",
+    "Session",
     "Spec",
     "UsageError",
     "Waiting",
@@ -83,7 +83,7 @@ _MODULES = {
     "release.verify.verify_series": ("verify",),
     "simulate.planning": ("Outlook", "plan"),
     "trusted.kernel.bound": ("Bound",),
-    "trusted.kernel.measure": ("Measure",),
+    "trusted.kernel.session": ("Session",),
     "trusted.source.report": ("Report",),
 }
 """Where each public name is; a test compares it with the imports above."""

@@ -28,7 +28,7 @@ def make_again(folder: Path) -> None:
     bound = Bound(step, step * window.steps if chosen else round(published.window_kwh * 1000))
     kernel = kernel_without_data(tape, grid, window, epsilon=label.privacy.epsilon, bound=bound)
     mechanism = make(label.mechanism.name, label.mechanism.parameters)
-    estimate = release_with_private_bound(kernel, mechanism) if chosen else mechanism.release(kernel.face())
+    estimate = release_with_private_bound(kernel, mechanism) if chosen else mechanism.release(kernel.session())
     facts = MechanismFacts(name=label.mechanism.name, parameters=label.mechanism.parameters, details=estimate.details)
     accounted = label.privacy.model_copy(update={"epsilon_accounted": kernel.spent})
     correction = estimate.details.get(FACTOR)

@@ -26,7 +26,7 @@ def readings(shape: tuple[int, int, int], seed: int = 0) -> Floats:
 
 def release(mechanism: Mechanism, cube: Floats, epsilon: float | str, seed: int | None = 0) -> Estimate:
     kernel = kernel_on(cube, window(cube.shape[2]), epsilon=epsilon, bound=BOUND, seed=seed)
-    return mechanism.release(kernel.face())
+    return mechanism.release(kernel.session())
 
 
 def check_budget_and_shapes(mechanism: Mechanism) -> None:
@@ -35,7 +35,7 @@ def check_budget_and_shapes(mechanism: Mechanism) -> None:
         for epsilon in ("0.01", "0.1", "3", "30", "1e9"):
             for cube in (readings(shape), np.zeros(shape)):
                 kernel = kernel_on(cube, window(shape[2]), epsilon=epsilon, bound=BOUND, seed=1)
-                estimate = mechanism.release(kernel.face())
+                estimate = mechanism.release(kernel.session())
                 assert float(epsilon) * (1 - 1e-9) <= kernel.spent <= float(epsilon)
                 assert estimate.values.shape == shape
                 assert np.isfinite(estimate.values).all()

@@ -24,7 +24,7 @@ def process(pillars: int, steps: int, memory: float, seed: int) -> np.ndarray:
 
 def test_without_noise_anything_is_found_again() -> None:
     cube = np.random.default_rng(0).integers(0, 2000, (5, 7, 48))
-    estimate = Ar1().release(kernel_on(cube, WINDOW, epsilon="1e9", bound=BOUND, seed=None).face())
+    estimate = Ar1().release(kernel_on(cube, WINDOW, epsilon="1e9", bound=BOUND, seed=None).session())
     np.testing.assert_allclose(estimate.values, cube, atol=1e-6)
 
 
@@ -66,7 +66,7 @@ def test_noise_has_the_covariance_it_is_said_to_have(level: int) -> None:
     cube = np.broadcast_to(wave, (50, 50, 48))
     bound = Bound(step=20_000, window=200_000)
     kernel = kernel_on(cube, WINDOW, epsilon=100, bound=bound)
-    estimate = Ar1().release(kernel.face())
+    estimate = Ar1().release(kernel.session())
     assert isinstance(estimate.errors, LinearNoise)
     assert estimate.errors.time is not None
     mix = estimate.errors.time / (2**0.5 * bound.window / 100)

@@ -60,7 +60,7 @@ def test_runs_of_a_level_cover_the_window_once() -> None:
 def test_without_noise_constant_runs_become_buckets() -> None:
     blocks = np.array([[100] * 8 + [700] * 4 + [300] * 4 + [50] * 8, [20] * 16 + [900] * 8])
     kernel = kernel_on(blocks.reshape(1, 2, 24), WINDOW, epsilon="1e9", bound=Bound(1000, 24_000), seed=None)
-    estimate = Dawa().release(kernel.face())
+    estimate = Dawa().release(kernel.session())
     np.testing.assert_allclose(estimate.values.reshape(2, 24), blocks)
     # The dyadic tree over 32 steps has 0-8, 8-12, 12-16, 16-24 and 0-16, 16-24.
     assert estimate.details["buckets"] == 6
@@ -70,7 +70,7 @@ def test_noise_on_nothing_is_that_of_the_buckets_sums() -> None:
     """1,600 pillars: standardised, the buckets' sums have variance 1 within six standard deviations (1 in 1e8)."""
     bound = Bound(step=1000, window=5000)
     kernel = kernel_on(np.zeros((40, 40, 24)), WINDOW, epsilon=1, bound=bound, seed=None)
-    estimate = Dawa(ratio=0.25).release(kernel.face())
+    estimate = Dawa(ratio=0.25).release(kernel.session())
     errors = estimate.errors
     assert isinstance(errors, NoisyParts)
     assert errors.labels is not None
@@ -84,6 +84,6 @@ def test_noise_on_nothing_is_that_of_the_buckets_sums() -> None:
 def test_a_single_step_needs_no_search() -> None:
     window = Window(WINDOW.start, WINDOW.step, 1)
     kernel = kernel_on(np.full((2, 2, 1), 7), window, epsilon=3, bound=Bound(10, 10))
-    estimate = Dawa().release(kernel.face())
+    estimate = Dawa().release(kernel.session())
     assert isinstance(estimate.errors, NoisyParts)
     assert estimate.errors.scales == pytest.approx(10 / 3)

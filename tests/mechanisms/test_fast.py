@@ -10,7 +10,7 @@ from gridveil.model.estimate import LinearNoise
 from gridveil.model.window import Window
 from gridveil.simulate.sources import kernel_on
 from gridveil.trusted.kernel.bound import Bound
-from gridveil.trusted.kernel.measure import Measure, Measurement
+from gridveil.trusted.kernel.session import Session
 
 START = datetime(2013, 2, 4, tzinfo=UTC)
 
@@ -19,21 +19,21 @@ def window(steps: int) -> Window:
     return Window(START, timedelta(hours=1), steps)
 
 
-def watched(face: Measure) -> tuple[Measure, list[np.ndarray]]:
-    """A face that remembers where each question sampled: axes (x, y, step)."""
+def watched(face: Session) -> tuple[Session, list[np.ndarray]]:
+    """A session that remembers where each question sampled: axes (x, y, step)."""
     sampled: list[np.ndarray] = []
 
-    def sums(labels: Any, epsilon: float, **options: Any) -> Measurement:
-        sampled.append(np.asarray(labels) >= 0)
-        return face.sums(labels, epsilon, **options)
+    def ask(*question: Any, **options: Any) -> Any:
+        sampled.append(np.asarray(options["labels"]) >= 0)
+        return face._ask(*question, **options)
 
-    return replace(face, sums=sums), sampled
+    return replace(face, _ask=ask), sampled
 
 
 def test_a_constant_pillar_without_noise_is_sampled_as_by_the_original() -> None:
     """Steps 0 to 96 are those of the original binaries; the five samples to spare are taken at the end."""
     kernel = kernel_on(np.full((1, 1, 120), 500), window(120), epsilon="1e9", bound=Bound(1500, 180_000))
-    face, sampled = watched(kernel.face())
+    face, sampled = watched(kernel.session())
     estimate = Fast().release(face)
     steps = np.flatnonzero(np.sum(sampled, axis=0))
     assert steps.tolist() == [0, 1, 2, 3, 4, 5, 9, 16, 26, 39, 55, 74, 96, 115, 116, 117, 118, 119]
@@ -79,7 +79,7 @@ def test_the_filters_covariance_is_that_of_its_weights() -> None:
 def test_every_pillar_takes_as_many_samples_and_noise_is_as_large_as_it_must_be(bound: Bound) -> None:
     readings = np.random.default_rng(0).gamma(0.5, 800, (4, 5, 120)).astype(int)
     kernel = kernel_on(readings, window(120), epsilon=3, bound=bound)
-    face, sampled = watched(kernel.face())
+    face, sampled = watched(kernel.session())
     Fast().release(face)
     counts = np.sum(sampled, axis=0)
     assert (counts.sum(axis=2) == 18).all()
@@ -94,7 +94,7 @@ def test_noise_on_nothing_has_the_covariance_it_is_said_to_have() -> None:
     deviations (1 in 1e8 each).
     """
     kernel = kernel_on(np.zeros((50, 50, 24)), window(24), epsilon=1, bound=Bound(1500, 36_000), seed=None)
-    estimate = Fast().release(kernel.face())
+    estimate = Fast().release(kernel.session())
     assert isinstance(estimate.errors, LinearNoise)
     assert estimate.errors.time is not None
     covariance = estimate.errors.time @ estimate.errors.time.T

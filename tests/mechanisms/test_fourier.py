@@ -21,7 +21,7 @@ def test_slow_waves_come_through_and_fast_ones_vanish(waves: int, comes_through:
     wave = np.sin(2 * np.pi * waves * np.arange(120) / 120)
     series = np.rint(700_000 * (1 + wave)).astype(int)
     kernel = kernel_on(series[None, None], WINDOW, epsilon="1e12", bound=Bound(1_500_000, 180_000_000), seed=None)
-    estimate = FourierPerturbation(k=10).release(kernel.face()).values[0, 0] / 700_000
+    estimate = FourierPerturbation(k=10).release(kernel.session()).values[0, 0] / 700_000
     np.testing.assert_allclose(estimate, 1 + wave if comes_through else np.ones(120), atol=1e-5)
 
 
@@ -32,14 +32,14 @@ def test_noise_on_nothing_has_the_variance_of_the_tight_sensitivity(k: int, vari
     """
     side = 230
     kernel = kernel_on(np.zeros((side, side, 120)), WINDOW, epsilon=30, bound=PLAIN, seed=4)
-    noise = FourierPerturbation(k).release(kernel.face()).values / 1000
+    noise = FourierPerturbation(k).release(kernel.session()).values / 1000
     assert (noise**2).mean() == pytest.approx(variance, rel=0.02)
     assert noise.sum(axis=2).std() == pytest.approx(pillar, rel=0.03)
 
 
 def test_a_tighter_window_bound_means_less_noise() -> None:
     tight, plain = (
-        FourierPerturbation().release(kernel_on(np.zeros((1, 1, 120)), WINDOW, epsilon=1, bound=bound).face()).errors
+        FourierPerturbation().release(kernel_on(np.zeros((1, 1, 120)), WINDOW, epsilon=1, bound=bound).session()).errors
         for bound in (Bound(1500, 60_000), PLAIN)
     )
     expected = (60 / 120**0.5 + (18 * (1.5 * 60 - 60**2 / 120)) ** 0.5) / ((1 + 19**0.5) / 2 * 1.5 * 120**0.5)
@@ -50,6 +50,6 @@ def test_a_tighter_window_bound_means_less_noise() -> None:
 def test_more_frequencies_than_there_are_is_all_of_them() -> None:
     window = Window(WINDOW.start, WINDOW.step, 7)
     kernel = kernel_on(np.zeros((1, 1, 7)), window, epsilon=1, bound=PLAIN)
-    assert make("fourier-20", {}).release(kernel.face()).details == {"frequencies": 4}
+    assert make("fourier-20", {}).release(kernel.session()).details == {"frequencies": 4}
     with pytest.raises(UsageError, match="k"):
         make("fourier", {"k": 0})

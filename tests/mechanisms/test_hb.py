@@ -49,7 +49,7 @@ def test_a_hierarchy_of_time_alone_pays_at_the_papers_size() -> None:
         bound=Bound(1500, 180_000),
         seed=13,
     )
-    estimate = Hb().release(kernel.face())
+    estimate = Hb().release(kernel.session())
     assert estimate.details == {"branching": [32, 32, 11]}
     assert estimate.errors.x is None
     assert estimate.errors.y is None

@@ -23,7 +23,7 @@ Box = tuple[slice, slice, slice]
 
 def released(name: str, cube: np.ndarray, epsilon: str, bound: Bound, seed: int | None = 0) -> Estimate:
     kernel = kernel_on(cube, Window(START, STEP, cube.shape[2]), epsilon=epsilon, bound=bound, seed=seed)
-    return make(name, {}).release(kernel.face())
+    return make(name, {}).release(kernel.session())
 
 
 def factors(errors: LinearNoise, shape: tuple[int, ...]) -> list[np.ndarray]:
@@ -42,7 +42,7 @@ def test_the_whole_budget_is_used_on_any_shape(name: str, shape: tuple[int, int,
     for epsilon in ("0.01", "0.1", "3", "30", "1e9"):
         for bound in (Bound(1500, 1500 * shape[2]), Bound(1500, 1 + 700 * shape[2])):
             kernel = kernel_on(np.zeros(shape), Window(START, STEP, shape[2]), epsilon=epsilon, bound=bound)
-            estimate = make(name, {}).release(kernel.face())
+            estimate = make(name, {}).release(kernel.session())
             assert float(epsilon) * (1 - 1e-9) <= kernel.spent <= float(epsilon)
             assert estimate.values.shape == shape
             assert estimate.values.dtype == np.float64
@@ -57,7 +57,7 @@ def test_without_noise_the_cube_comes_back(name: str, steps: int) -> None:
     cube = np.random.default_rng(1).integers(10, 1500, (33, 5, steps))
     window, bound = Window(START, STEP, steps), Bound(1500, 1500 * steps)
     kernel = kernel_on(cube, window, epsilon="1e12", bound=bound, seed=None)
-    estimate = make(name, COMPLETE[name]).release(kernel.face())
+    estimate = make(name, COMPLETE[name]).release(kernel.session())
     np.testing.assert_allclose(estimate.values, cube, rtol=1e-6)
 
 
@@ -69,7 +69,7 @@ def test_the_error_model_is_exactly_the_noise(name: str, shape: tuple[int, int, 
     window = Window(START, STEP, shape[2])
     town = Nobody(Grid(0, 0, *shape[:2], *shape[:2]), window)
     kernel = Kernel(town, window, budget=PureDP(1), bound=Bound(1500, 40_000), noise=tape)
-    estimate = make(name, {}).release(kernel.face())
+    estimate = make(name, {}).release(kernel.session())
     assert isinstance(estimate.errors, LinearNoise)
     x, y, t = factors(estimate.errors, shape)
     ((noise, scales),) = tape.answers

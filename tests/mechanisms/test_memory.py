@@ -17,7 +17,7 @@ from gridveil.model.window import Window
 from gridveil.publishing.bounded import release_with_private_bound
 from gridveil.simulate.sources import SeededLaplace
 from gridveil.trusted.budget import PureDP
-from gridveil.trusted.kernel import slabs
+from gridveil.trusted.kernel import labels as slabs
 from gridveil.trusted.kernel.bound import Bound
 from gridveil.trusted.kernel.kernel import Kernel
 
@@ -53,7 +53,7 @@ def release(name: str, bounds: str, steps: int) -> Estimate:
     bound = Bound(2000, (1000 if bounds == "given" else 2000) * steps)
     kernel = Kernel(Town(whole), window, budget=PureDP(3), bound=bound, noise=SeededLaplace(0))
     mechanism = make(name, {"train_steps": BEFORE, "epochs": 1} if name == "stpt" else {})
-    return mechanism.release(kernel.face()) if bounds == "given" else release_with_private_bound(kernel, mechanism)
+    return mechanism.release(kernel.session()) if bounds == "given" else release_with_private_bound(kernel, mechanism)
 
 
 @pytest.mark.parametrize("bounds", ["given", "private"])

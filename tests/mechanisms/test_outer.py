@@ -40,7 +40,7 @@ def test_projection_works_row_by_row_and_leaves_nothing_of_nothing() -> None:
 
 def test_a_product_is_found_again_without_noise() -> None:
     cube = np.arange(35).reshape(5, 7, 1) * np.arange(1, 25)
-    estimate = Outer().release(kernel_on(cube, WINDOW, epsilon="1e9", bound=BOUND, seed=None).face())
+    estimate = Outer().release(kernel_on(cube, WINDOW, epsilon="1e9", bound=BOUND, seed=None).session())
     np.testing.assert_allclose(estimate.values, cube, rtol=1e-9)
 
 
@@ -71,7 +71,7 @@ def test_noise_and_error_bars_are_what_they_should_be(share: float | None) -> No
     """
     side, level, epsilon = 40, 1000, 100
     kernel = kernel_on(np.full((side, side, 24), level), WINDOW, epsilon=epsilon, bound=BOUND, seed=None)
-    estimate = Outer(share=share).release(kernel.face())
+    estimate = Outer(share=share).release(kernel.session())
     cells = side * side
     for_cells = share or cells ** (1 / 3) / (cells ** (1 / 3) + 24 ** (1 / 3))
     scale = BOUND.window / (epsilon * for_cells)

@@ -29,7 +29,7 @@ def test_the_whole_budget_is_used_on_any_shape(name: str, shape: tuple[int, int,
     readings = np.random.default_rng(0).integers(0, 400, shape)
     for epsilon in ("0.1", "3", "30"):
         kernel = kernel_on(readings, window(shape[2]), epsilon=epsilon, bound=bound)
-        estimate = make(name, {}).release(kernel.face())
+        estimate = make(name, {}).release(kernel.session())
         assert float(epsilon) * (1 - 1e-9) <= kernel.spent <= float(epsilon)
         assert estimate.values.shape == shape
         assert estimate.values.dtype == np.float64
@@ -40,7 +40,7 @@ def test_the_whole_budget_is_used_on_any_shape(name: str, shape: tuple[int, int,
 @pytest.mark.parametrize("name", NAMES)
 def test_a_town_without_consumption_is_no_special_case(name: str, epsilon: str) -> None:
     estimate = make(name, {}).release(
-        kernel_on(np.zeros((4, 4, 24)), window(24), epsilon=epsilon, bound=BOUNDS[0]).face()
+        kernel_on(np.zeros((4, 4, 24)), window(24), epsilon=epsilon, bound=BOUNDS[0]).session()
     )
     assert np.isfinite(estimate.values).all()
     if epsilon == "1e9":
@@ -55,8 +55,8 @@ def test_only_noisy_answers_count(name: str) -> None:
     readings = np.random.default_rng(0).integers(0, 2000, (12, 60))
     source = ArraySource(grid, window(60), cells, readings)
     bound = Bound(step=1000, window=30_000)
-    recorded = make(name, {}).release(Kernel(source, window(60), budget=PureDP(30), bound=bound, noise=tape).face())
-    replayed = make(name, {}).release(kernel_without_data(tape, grid, window(60), epsilon=30, bound=bound).face())
+    recorded = make(name, {}).release(Kernel(source, window(60), budget=PureDP(30), bound=bound, noise=tape).session())
+    replayed = make(name, {}).release(kernel_without_data(tape, grid, window(60), epsilon=30, bound=bound).session())
     np.testing.assert_array_equal(recorded.values, replayed.values)
     assert recorded.details == replayed.details
 

@@ -63,7 +63,7 @@ def test_many_fits_at_once_are_the_same_as_one_by_one() -> None:
 
 def test_a_product_is_found_again_without_noise() -> None:
     cube = np.arange(20, 55).reshape(5, 7, 1) * np.arange(8, 32)
-    estimate = Pgm().release(kernel_on(cube, WINDOW, epsilon="1e9", bound=BOUND, seed=None).face())
+    estimate = Pgm().release(kernel_on(cube, WINDOW, epsilon="1e9", bound=BOUND, seed=None).session())
     np.testing.assert_allclose(estimate.values, cube, rtol=1e-6)
 
 
@@ -71,7 +71,7 @@ def test_noise_and_error_bars_are_what_they_should_be() -> None:
     """As for outer: a flat town far above the noise, variances within six of their standard deviations (1 in 1e8)."""
     side, level, epsilon = 20, 1000, 100
     kernel = kernel_on(np.full((side, side, 24), level), WINDOW, epsilon=epsilon, bound=BOUND, seed=None)
-    estimate = Pgm(share=0.5).release(kernel.face())
+    estimate = Pgm(share=0.5).release(kernel.session())
     cells = side * side
     variance = 2 * (BOUND.window / (epsilon * 0.5)) ** 2 * (1 - 1 / cells)
     errors = estimate.values.sum(axis=2) - level * 24

@@ -22,7 +22,7 @@ def test_noise_is_that_of_the_exact_sensitivity_and_not_of_eight_levels() -> Non
     A million draws; the total of a pillar has the noise of 7,812 ones: 6 s.d. of their sample variance (2e-9).
     """
     kernel = kernel_on(np.zeros((62, 126, 128)), window(128), epsilon=30, bound=Bound(1500, 192_000), seed=8)
-    totals = Privelet().release(kernel.face()).values.sum(axis=2) / 1000
+    totals = Privelet().release(kernel.session()).values.sum(axis=2) / 1000
     assert (totals**2).mean() == pytest.approx(2 * (204 * 1.5 / 30) ** 2, rel=6 * (5 / totals.size) ** 0.5)
 
 
@@ -32,7 +32,7 @@ def test_mean_variance_of_steps_on_nothing() -> None:
     that is more than 6 of its s.d. (1e-8).
     """
     kernel = kernel_on(np.zeros((62, 126, 128)), window(128), epsilon=30, bound=Bound(1500, 192_000), seed=9)
-    noise = Privelet().release(kernel.face()).values / 1000
+    noise = Privelet().release(kernel.session()).values / 1000
     lengths = np.array([128, *(2**level for level in range(1, 8))])
     assert (noise**2).mean() == pytest.approx(2 * (204 * 1.5 / 30) ** 2 * (1 / lengths**2.0).sum(), rel=0.02)
 
@@ -40,7 +40,7 @@ def test_mean_variance_of_steps_on_nothing() -> None:
 def test_wide_grids_get_wavelets_and_come_back_exactly() -> None:
     cube = np.random.default_rng(10).integers(1, 1500, (1, 800, 3))
     kernel = kernel_on(cube, window(3), epsilon="1e12", bound=Bound(1500, 4500), seed=None)
-    estimate = Privelet().release(kernel.face())
+    estimate = Privelet().release(kernel.session())
     assert estimate.errors.x is None
     assert estimate.errors.y is not None
     np.testing.assert_allclose(estimate.values, cube, rtol=1e-6)

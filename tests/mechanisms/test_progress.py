@@ -26,6 +26,6 @@ def test_stages_end_at_one(name: str) -> None:
         assert last.get(stage, 0.0) <= done <= 1
         last[stage] = done
 
-    mechanism.release(asked.face(), progress)
+    mechanism.release(asked.session(), progress)
     assert last
     assert set(last.values()) == {1.0}

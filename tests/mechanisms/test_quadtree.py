@@ -106,7 +106,7 @@ def test_series_are_the_block_sums_and_cost_epsilon_once() -> None:
     window = Window(datetime(2013, 2, 4, tzinfo=UTC), timedelta(hours=1), 10)
     kernel = kernel_on(readings, window, epsilon=1e9, bound=Bound(1000, 10_000), train_steps=30)
     parts = weighted_slices(levels(grid_of(5, 6), 2), 30, lookback=3)
-    series = measure_series(kernel.face(), parts, 30, 1e9)
+    series = measure_series(kernel.session(), parts, 30, 1e9)
     assert kernel.spent == pytest.approx(1e9)
     for each in series:
         true = readings[:, :, each.part.start : each.part.end]

@@ -42,6 +42,6 @@ def test_the_documented_mechanism_works_when_registered(tmp_path: Path, monkeypa
     monkeypatch.syspath_prepend(tmp_path)
     assert registry.names()[-1] == "per-cell"
     kernel = kernel_on(READINGS, WINDOW, epsilon="1e9", bound=BOUND, seed=None)
-    estimate = registry.make("per-cell", {}).release(kernel.face())
+    estimate = registry.make("per-cell", {}).release(kernel.session())
     np.testing.assert_allclose(estimate.dense().sum(axis=2), READINGS.sum(axis=2))
     assert kernel.spent == pytest.approx(1e9)

@@ -43,7 +43,7 @@ def test_blocks_of_space_are_no_smaller_than_the_noise() -> None:
 def test_both_partitions_cover_the_cube_and_spend_all_that_was_given() -> None:
     readings = np.random.default_rng(0).integers(0, 1000, (6, 5, 24))
     kernel = kernel_on(readings, WINDOW, epsilon=1e9, bound=Bound(1000, 24_000))
-    sums = measure_blocks(kernel.face(), FLAT, kernel.face().epsilon)
+    sums = measure_blocks(kernel.session(), FLAT, kernel.session().epsilon)
     assert kernel.spent == pytest.approx(1e9, rel=1e-9)
     assert (sums.run, sums.level.blocks) == (1, 30)
     assert np.array_equal(sums.time, readings.sum(axis=(0, 1)))
@@ -52,7 +52,7 @@ def test_both_partitions_cover_the_cube_and_spend_all_that_was_given() -> None:
 
 def test_without_blocks_of_time_space_gets_everything() -> None:
     kernel = kernel_on(np.zeros((6, 5, 24)), WINDOW, epsilon=0.01, bound=Bound(1000, 24_000))
-    sums = measure_blocks(kernel.face(), FLAT, kernel.face().epsilon)
+    sums = measure_blocks(kernel.session(), FLAT, kernel.session().epsilon)
     assert (sums.run, sums.time.size, sums.level.depth) == (0, 0, 0)
     assert kernel.spent == pytest.approx(0.01, rel=1e-9)
     space, time = distribute(sums, FLAT)

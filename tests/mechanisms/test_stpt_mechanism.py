@@ -62,7 +62,7 @@ def test_any_shape_step_and_budget(
 ) -> None:
     readings = town(*shape, 60 + steps) if data == "town" else np.zeros((*shape, 60 + steps), dtype=int)
     kernel = kernel_of(readings, steps, epsilon, step)
-    estimate = Stpt(**WAYS[way] | SHORT).release(kernel.face())
+    estimate = Stpt(**WAYS[way] | SHORT).release(kernel.session())
     assert estimate.dense().shape == (*shape, steps)
     assert np.isfinite(estimate.dense()).all()
     assert kernel.spent == pytest.approx(epsilon, rel=1e-9)
@@ -82,7 +82,7 @@ def test_any_shape_step_and_budget(
 @pytest.mark.parametrize("way", WAYS)
 def test_the_two_epsilons_are_a_ratio_of_the_budget(way: str, ratio: tuple[float, float]) -> None:
     kernel = kernel_of(town(), 48, epsilon=3)
-    Stpt(**WAYS[way] | SHORT, epsilon_pattern=ratio[0], epsilon_sanitize=ratio[1]).release(kernel.face())
+    Stpt(**WAYS[way] | SHORT, epsilon_pattern=ratio[0], epsilon_sanitize=ratio[1]).release(kernel.session())
     first, *rest = (record.epsilon for record in kernel.records)
     assert first == pytest.approx(3 * ratio[0] / sum(ratio))
     assert math.fsum(rest) == pytest.approx(3 * ratio[1] / sum(ratio))
@@ -109,9 +109,11 @@ def test_a_release_is_a_function_of_its_measurements(way: str) -> None:
         source = ArraySource(
             Grid(0, 0, 8, 8, 8, 8), Window(START - 60 * HOUR, HOUR, 108), cells, readings.reshape(64, -1)
         )
-        estimates.append(mechanism.release(Kernel(source, window, budget=PureDP(30), bound=bound, noise=noise).face()))
+        estimates.append(
+            mechanism.release(Kernel(source, window, budget=PureDP(30), bound=bound, noise=noise).session())
+        )
     estimates.append(
-        mechanism.release(kernel_without_data(tape, Grid(0, 0, 8, 8, 8, 8), window, epsilon=30, bound=bound).face())
+        mechanism.release(kernel_without_data(tape, Grid(0, 0, 8, 8, 8, 8), window, epsilon=30, bound=bound).session())
     )
     for other in estimates[1:]:
         assert np.array_equal(other.dense(), estimates[0].dense())
@@ -121,14 +123,14 @@ def test_a_release_is_a_function_of_its_measurements(way: str) -> None:
 
 
 def test_the_seed_changes_the_release() -> None:
-    first, second = (Stpt(**SHORT, seed=seed).release(kernel_of(town(), 48, 30).face()) for seed in (0, 1))
+    first, second = (Stpt(**SHORT, seed=seed).release(kernel_of(town(), 48, 30).session()) for seed in (0, 1))
     assert not np.array_equal(first.dense(), second.dense())
 
 
 def test_stpt_beats_an_even_spread_of_the_exact_total() -> None:
     readings = town()
     truth = readings[:, :, 60:]
-    estimate = Stpt(train_steps=60).release(kernel_of(readings, 48, epsilon=100).face())
+    estimate = Stpt(train_steps=60).release(kernel_of(readings, 48, epsilon=100).session())
     even = np.full(truth.shape, truth.mean())
     assert np.abs(estimate.dense() - truth).sum() < 0.25 * np.abs(even - truth).sum()
     assert estimate.details == {"time_blocks": 7, "space_blocks": 64, "space_depth": 3}
@@ -138,14 +140,14 @@ def test_the_refined_pattern_knows_rhythm_and_clusters() -> None:
     """One part per bucket of the pattern: what a single sum cannot correct comes from the pattern."""
     readings = town()
     truth = readings[:, :, 60:]
-    estimate = Stpt(train_steps=60, partition="quantized", buckets=1).release(kernel_of(readings, 48, 1e5).face())
+    estimate = Stpt(train_steps=60, partition="quantized", buckets=1).release(kernel_of(readings, 48, 1e5).session())
     assert np.corrcoef(estimate.dense().sum(axis=(0, 1)), truth.sum(axis=(0, 1)))[0, 1] > 0.9
     assert np.corrcoef(estimate.dense().sum(axis=2).ravel(), truth.sum(axis=2).ravel())[0, 1] > 0.9
 
 
 def test_progress_is_told_per_epoch() -> None:
     told = []
-    Stpt(train_steps=60, epochs=2).release(kernel_of(town(), 48, 3).face(), lambda *step: told.append(step))
+    Stpt(train_steps=60, epochs=2).release(kernel_of(town(), 48, 3).session(), lambda *step: told.append(step))
     assert {stage for stage, _ in told} == {"learn the pattern"}
     assert [done for _, done in told] == pytest.approx([1 / 6, 2 / 6, 3 / 6, 4 / 6, 5 / 6, 1])
 
@@ -154,7 +156,7 @@ def test_progress_is_told_per_epoch() -> None:
 def test_a_training_window_that_is_too_short_costs_nothing(way: str) -> None:
     kernel = kernel_of(town(steps=58), 48, 3)
     with pytest.raises(UsageError, match=r"train_steps=10 .* at least"):
-        Stpt(**WAYS[way] | {"train_steps": 10}).release(kernel.face())
+        Stpt(**WAYS[way] | {"train_steps": 10}).release(kernel.session())
     assert kernel.spent == 0
 
 
@@ -165,7 +167,7 @@ def test_without_torch_nothing_is_spent(monkeypatch: pytest.MonkeyPatch) -> None
         monkeypatch.delattr(f"gridveil.mechanisms.stpt.{name}", raising=False)
     kernel = kernel_of(town(), 48, 3)
     with pytest.raises(MissingExtraError, match=r"gridveil\[stpt\]"):
-        Stpt(**SHORT).release(kernel.face())
+        Stpt(**SHORT).release(kernel.session())
     assert kernel.spent == 0
 
 

@@ -20,7 +20,9 @@ def test_the_oracle_of_two_pillar_types(calibration: Calibration, scale: float) 
     """Pillars with (1, 119) and (119, 1) steps in two parts, clip 1.5 kWh, epsilon 20."""
     labels = np.stack([np.arange(120) > 0, np.arange(120) == 0]).astype(int)[:, None, :]
     kernel = kernel_on(np.ones((2, 1, 120)), WINDOW, epsilon=20, bound=Bound(1500, 180_000))
-    estimate = release_parts(kernel.face(), np.ones((2, 1, 120)), labels, kernel.face().epsilon, calibration, "uniform")
+    estimate = release_parts(
+        kernel.session(), np.ones((2, 1, 120)), labels, kernel.session().epsilon, calibration, "uniform"
+    )
     assert estimate.errors.scales == pytest.approx([scale, scale], rel=1e-6)
     assert kernel.spent == pytest.approx(20, rel=1e-8)
 
@@ -60,7 +62,7 @@ def test_part_sums_are_spread_and_their_noise_is_told(spread: Spread) -> None:
     readings = random.integers(0, 1000, (3, 2, 120))
     pattern, labels = random.uniform(1, 2, readings.shape), random.integers(0, 5, readings.shape)
     kernel = kernel_on(readings, WINDOW, epsilon=1e9, bound=Bound(1000, 120_000))
-    estimate = release_parts(kernel.face(), pattern, labels, 1e9 * (1 - 1e-9), "joint", spread)
+    estimate = release_parts(kernel.session(), pattern, labels, 1e9 * (1 - 1e-9), "joint", spread)
     for part in range(5):
         inside = labels == part
         assert estimate.values[inside].sum() == pytest.approx(readings[inside].sum())

@@ -31,7 +31,7 @@ def test_without_noise_it_is_the_truncated_haar_transform(k: int) -> None:
     kernel = kernel_on(
         series[None, None], Window(START, HOUR, 128), epsilon="1e12", bound=Bound(1500, 192_000), seed=None
     )
-    estimate = WaveletPerturbation(k).release(kernel.face()).values[0, 0]
+    estimate = WaveletPerturbation(k).release(kernel.session()).values[0, 0]
     np.testing.assert_allclose(estimate, coarsest(series, k), rtol=1e-6, atol=1e-6)
 
 
@@ -40,10 +40,10 @@ def test_padding_takes_nothing_away(k: int) -> None:
     """The padding is known to be zero: a constant stays one, and sums over the steps of a wavelet are right."""
     window, bound = Window(START, HOUR, 120), Bound(1500, 180_000)
     constant = kernel_on(np.full((1, 1, 120), 700), window, epsilon="1e12", bound=bound, seed=None)
-    np.testing.assert_allclose(WaveletPerturbation(k).release(constant.face()).values, 700, rtol=1e-6)
+    np.testing.assert_allclose(WaveletPerturbation(k).release(constant.session()).values, 700, rtol=1e-6)
     cube = np.random.default_rng(6).integers(0, 1500, (2, 1, 120))
     any_series = kernel_on(cube, window, epsilon="1e12", bound=bound, seed=None)
-    estimate = WaveletPerturbation(k).release(any_series.face()).values
+    estimate = WaveletPerturbation(k).release(any_series.session()).values
     rows = Haar(k).rows(120)
     np.testing.assert_allclose(estimate @ rows.T, cube @ rows.T, rtol=1e-6, atol=1e-3)
 
@@ -53,7 +53,9 @@ def test_noise_on_nothing_has_the_variance_of_the_exact_sensitivity() -> None:
 
     A million draws on 128 steps: the sample variance is within 2 %, 9 of its s.d. (1e-12 false alarms or fewer).
     """
-    measure = kernel_on(np.zeros((1, 1, 120)), Window(START, HOUR, 120), epsilon=30, bound=Bound(1500, 180_000)).face()
+    measure = kernel_on(
+        np.zeros((1, 1, 120)), Window(START, HOUR, 120), epsilon=30, bound=Bound(1500, 180_000)
+    ).session()
     answers = measure.transform(Haar(10), 30 * (1 - 1e-9))
     orthonormal = np.ravel(answers.scales) / np.sqrt(128 / np.array([1, 1, 2, 2, 4, 4, 4, 4, 8, 8])) / 1000
     np.testing.assert_allclose(orthonormal, orthonormal[0])
@@ -62,11 +64,11 @@ def test_noise_on_nothing_has_the_variance_of_the_exact_sensitivity() -> None:
 
     window, bound = Window(START, HOUR, 128), Bound(1500, 192_000)
     kernel = kernel_on(np.zeros((316, 317, 128)), window, epsilon=30, bound=bound, seed=7)
-    noise = WaveletPerturbation(10).release(kernel.face()).values / 1000
+    noise = WaveletPerturbation(10).release(kernel.session()).values / 1000
     scale = Haar(10).sensitivity(128, bound) / 1000 / 30
     assert (noise**2).mean() == pytest.approx(10 * 2 * scale**2 / 128, rel=0.02)
 
 
 def test_more_wavelets_than_there_are_is_all_of_them() -> None:
     kernel = kernel_on(np.zeros((1, 1, 5)), Window(START, HOUR, 5), epsilon=1, bound=Bound(1500, 7500))
-    assert make("wavelet-20", {}).release(kernel.face()).details == {"wavelets": 8}
+    assert make("wavelet-20", {}).release(kernel.session()).details == {"wavelets": 8}

@@ -60,11 +60,11 @@ def kernel_answers(source: IngestedSource) -> tuple[NDArray[np.float64], float]:
     """What the kernel would answer to several questions, each in units of its noise scale, and what they cost."""
     kernel = Kernel(source, WINDOW, budget=PureDP(10), bound=BOUND, noise=NoNoise())
     asked = (
-        kernel.sums(LABELS, 1.0, relative=[1, 2, 3, 4, 5]),
-        kernel.sums(np.arange(3), 0.5),
-        kernel.sums(np.arange(4).reshape(2, 2, 1), 0.7, bound=Bound(500, 900)),
-        kernel.sums(LABELS, 0.3, sequential=True),
-        kernel.household_totals(EDGES, 0.25),
+        kernel.session().sums(LABELS, 1.0, relative=[1, 2, 3, 4, 5]),
+        kernel.session().sums(np.arange(3), 0.5),
+        kernel.session().sums(np.arange(4).reshape(2, 2, 1), 0.7, bound=Bound(500, 900)),
+        kernel.session().sums(LABELS, 0.3, sequential=True),
+        kernel.session().household_totals(EDGES, 0.25),
     )
     return np.concatenate([answer.values / answer.scales for answer in asked]), kernel.spent
 

@@ -89,7 +89,7 @@ def questions(draw: st.DrawFn) -> tuple[str, dict[str, Any]]:
 
 
 def ask(kernel: Kernel, asked: list[tuple[str, dict[str, Any]]]) -> list[tuple[np.ndarray, np.ndarray]]:
-    answers = [getattr(kernel, kind)(**options) for kind, options in asked]
+    answers = [getattr(kernel.session(), kind)(**options) for kind, options in asked]
     return [(answer.values, answer.scales) for answer in answers]
 
 

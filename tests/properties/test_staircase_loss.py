@@ -62,7 +62,7 @@ LITTLE_EVERYWHERE = {
 @example(**LITTLE_EVERYWHERE)
 def test_accounted_loss_is_at_least_the_worst_over_all_households(bound: Bound, asked: list[dict[str, Any]]) -> None:
     kernel = kernel_of(source([]), bound)
-    measured = [kernel.sums(**question) for question in asked]
+    measured = [kernel.session().sums(**question) for question in asked]
     assert true_worst(bound, asked, measured) <= kernel.spent
 
 
@@ -73,7 +73,7 @@ def test_accounted_loss_is_the_worst_where_a_household_can_reach_all_labels(
 ) -> None:
     asked = {**asked, "noise": "staircase"}
     kernel = kernel_of(source([]), bound)
-    worst = true_worst(bound, [asked], [kernel.sums(**asked)])
+    worst = true_worst(bound, [asked], [kernel.session().sums(**asked)])
     labels = np.broadcast_to(asked["labels"], (NX, NY, STEPS)).reshape(-1, STEPS)
     if bound.window >= max(len(set(row) - {-1}) for row in labels.tolist()):
         assert kernel.spent == pytest.approx(worst, rel=1e-9)
@@ -96,8 +96,8 @@ def test_no_household_moves_an_answer_beyond_its_staircase(
     labels = asked["labels"][..., : window.steps]
     options = {"labels": np.maximum(labels, 0), "epsilon": asked["epsilon"], "window": window, "noise": "staircase"}
     with_one, without = kernel_of(source([*households, one]), bound), kernel_of(source(households), bound)
-    answer = with_one.sums(**options)
-    shifts = np.abs(answer.values - without.sums(**options).values)
+    answer = with_one.session().sums(**options)
+    shifts = np.abs(answer.values - without.session().sums(**options).values)
     assert shifts.max() <= answer.staircase.delta
     assert (shifts > 0).sum() * answer.staircase.epsilon <= with_one.spent
     assert with_one.spent == without.spent

@@ -1,4 +1,4 @@
-"""Releases under bounds that were chosen privately, and the kernel's face that they are measured through."""
+"""Releases under bounds that were chosen privately, and the kernel's session that they are measured through."""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -15,7 +15,7 @@ from gridveil.publishing.bounded import FACTOR, release_with_private_bound
 from gridveil.simulate.sources import kernel_on
 from gridveil.trusted.kernel.bound import Bound
 from gridveil.trusted.kernel.kernel import Kernel
-from gridveil.trusted.kernel.measure import Measure
+from gridveil.trusted.kernel.session import Session
 
 WINDOW = Window(datetime(2013, 2, 4, tzinfo=UTC), timedelta(hours=1), 24)
 OF_STEPS = Bound(23_000, 23_000 * 24)
@@ -33,7 +33,7 @@ class Choosing:
 
     chooses_bounds = True
 
-    def release(self, measure: Measure, progress: Progress = silent) -> Estimate:
+    def release(self, measure: Session, progress: Progress = silent) -> Estimate:
         """Ask for the sum of all, under a bound of its own."""
         del progress
         assert measure.bound == OF_STEPS
@@ -68,7 +68,7 @@ def test_a_mechanism_that_chooses_bounds_is_left_to_it() -> None:
 def test_a_face_asks_every_question_under_its_bound_and_carries_it_over() -> None:
     kernel, whole = town(), np.zeros((1, 1, 1), dtype=np.int64)
     bound, before = Bound(23_000, 9_000), WINDOW.before(TRAIN)
-    face = kernel.face(bound)
+    face = kernel.session(bound)
     assert face.bound == bound
     face.sums(whole, 0.1)
     face.sums(whole, 0.1, window=WINDOW)
@@ -85,12 +85,12 @@ def test_a_face_asks_every_question_under_its_bound_and_carries_it_over() -> Non
 
 def test_a_face_has_what_remains() -> None:
     kernel, whole = town(), np.zeros((1, 1, 1), dtype=np.int64)
-    first = kernel.face()
+    first = kernel.session()
     assert first.epsilon == np.nextafter(1.0, 0.0)
     first.household_totals([0], 0.25)
-    second = kernel.face(Bound(23_000, 9_000))
+    second = kernel.session(Bound(23_000, 9_000))
     assert second.epsilon == kernel.remaining == pytest.approx(0.75)
     second.sums(whole, second.epsilon)
     assert 1 - 1e-9 <= kernel.spent <= 1
     with pytest.raises(BudgetError):
-        kernel.face().sums(whole, 0.01)
+        kernel.session().sums(whole, 0.01)

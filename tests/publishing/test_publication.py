@@ -20,7 +20,7 @@ from gridveil.publishing.spec import make_spec
 from gridveil.release.format.files import load_label
 from gridveil.release.format.label import Label, describe
 from gridveil.simulate.sources import Tape
-from gridveil.trusted.kernel.measure import Measure
+from gridveil.trusted.kernel.session import Session
 
 TABLE = "regulator's table 7"
 PRIVATELY = "the window's chosen privately from a noisy histogram"
@@ -128,7 +128,7 @@ class WithoutHistogram:
 
     chooses_bounds: ClassVar[bool] = True
 
-    def release(self, measure: Measure, progress: Progress = silent) -> Estimate:
+    def release(self, measure: Session, progress: Progress = silent) -> Estimate:
         return Even().release(measure, progress)
 
 

@@ -73,7 +73,7 @@ def test_lazy_values_make_the_file_that_an_array_makes(
     bound = Bound(1000, 30_000 if bounds == "given" else 50_000)
     kernel = kernel_on(readings, window_of(50), epsilon=100, bound=bound, train_steps=before)
     private = bounds == "private"
-    estimate = release_with_private_bound(kernel, mechanism) if private else mechanism.release(kernel.face())
+    estimate = release_with_private_bound(kernel, mechanism) if private else mechanism.release(kernel.session())
     assert not isinstance(estimate.values, np.ndarray)
     lazily = write(tmp_path / "lazy", estimate)
     at_once = write(tmp_path / "dense", replace(estimate, values=estimate.dense()))

@@ -53,7 +53,7 @@ def measured(epsilon: float, *, left: tuple[int, int] = NOTHING, right: tuple[in
     cube[::2], cube[1::2] = left, right
     window = Window(datetime(2013, 2, 4, tzinfo=UTC), timedelta(hours=1), 2)
     kernel = kernel_on(cube, window, epsilon=epsilon, bound=Bound(USE, USE), seed=None)
-    values = np.asarray(Identity().release(kernel.face()).values)
+    values = np.asarray(Identity().release(kernel.session()).values)
     assert kernel.private
     assert epsilon * (1 - 1e-9) <= kernel.spent <= epsilon
     return values.reshape(PAIRS // WIDTH, 2, WIDTH, 2).transpose(0, 2, 1, 3).reshape(PAIRS, 2, 2)

@@ -6,7 +6,7 @@ from typing import Protocol, runtime_checkable
 
 from gridveil.model.estimate import Estimate
 from gridveil.model.progress import Progress, silent
-from gridveil.trusted.kernel.measure import Measure
+from gridveil.trusted.kernel.session import Session
 
 __all__ = ["Mechanism", "Progress", "silent"]
 
@@ -19,5 +19,5 @@ class Mechanism(Protocol):
     One with the class attribute `chooses_bounds` chooses window bounds itself where none is given; see `bounded.py`.
     """
 
-    def release(self, measure: Measure, progress: Progress = silent) -> Estimate:
-        """Measure through the kernel's face and reconstruct the cube."""
+    def release(self, measure: Session, progress: Progress = silent) -> Estimate:
+        """Measure through the kernel's session and reconstruct the cube."""

@@ -9,7 +9,7 @@ from gridveil.geography.grid import Grid
 from gridveil.mechanisms.base import Mechanism
 from gridveil.model.window import Window
 from gridveil.trusted.kernel.bound import Bound
-from gridveil.trusted.kernel.measure import Measure
+from gridveil.trusted.kernel.session import Session
 
 
 class _FirstQuestion(Exception):  # noqa: N818  # how a rehearsal ends, and nothing wrong
@@ -26,6 +26,5 @@ def check_settings(mechanism: Mechanism, grid: Grid, window: Window, bound: Boun
     def ask(*_: Any, **__: Any) -> NoReturn:  # noqa: ANN401  # whatever the question
         raise _FirstQuestion
 
-    measure = Measure(grid, window, bound, epsilon, ask, ask, ask, ask, ask, lambda: epsilon)
     with suppress(_FirstQuestion):
-        mechanism.release(measure)
+        mechanism.release(Session(grid, window, bound, epsilon, ask, lambda: epsilon))

@@ -26,10 +26,10 @@ def release_with_private_bound(
     Guarantee: the kernel's. It charges for the histogram, and the chosen bound follows from that alone.
     """
     if getattr(mechanism, "chooses_bounds", False):
-        return mechanism.release(kernel.face(), progress)
-    chosen = choose_bound(kernel.face())
+        return mechanism.release(kernel.session(), progress)
+    chosen = choose_bound(kernel.session())
     progress("choose the bound", 1.0)
-    estimate = mechanism.release(kernel.face(chosen.bound), progress)
+    estimate = mechanism.release(kernel.session(chosen.bound), progress)
     if not error_bars:
         return debiased(estimate, chosen)
-    return about_the_truth(estimate, chosen, timedelta(days=1) / kernel.face().window.step)
+    return about_the_truth(estimate, chosen, timedelta(days=1) / kernel.session().window.step)

@@ -139,7 +139,7 @@ def _release(
     if plan.spec.private_bound:
         estimate = release_with_private_bound(kernel, plan.mechanism, progress)
     else:
-        estimate = plan.mechanism.release(kernel.face(), progress)
+        estimate = plan.mechanism.release(kernel.session(), progress)
     debit, entry = spending.entry() if spending else (None, None)
     label = make_label(plan, kernel, estimate, today, debit)
     try:

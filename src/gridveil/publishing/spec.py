@@ -24,7 +24,7 @@ from gridveil.model.window import Window, timezone
 from gridveil.trusted.engines.base.registry import DEFAULT, ENGINES
 from gridveil.trusted.engines.base.schema import HouseholdsTable, ReadingsTable, Seconds, kind_of
 from gridveil.trusted.engines.base.settings import EngineSettings, enough, parse_size
-from gridveil.trusted.kernel.bound import SUPPLY, Bound
+from gridveil.trusted.kernel.bound import Bound, default_step_bound
 from gridveil.trusted.ledger.place import is_address, may_hold_password
 
 T = TypeVar("T")
@@ -38,8 +38,6 @@ DEFAULT_MECHANISM = "mosaic"
 
 LARGEST = 2**16
 """Bytes of a file with a spec."""
-
-SECONDS_PER_HOUR = 3600
 
 STEP_BY_DEFAULT = "what a 100 A supply at 230 V can deliver (gridveil's default)"
 
@@ -284,13 +282,13 @@ class Spec(BaseModel):
         Without a window bound it is what the steps add up to, and one is to be chosen privately below it.
         """
         steps = self._given(self.steps, "steps")
-        step = _watt_hours(self.bound_step) if self.bound_step is not None else self._step_by_default()
+        step = _watt_hours(self.bound_step) if self.bound_step is not None else default_step_bound(self.step)
         window = step * steps if self.bound_window is None else _watt_hours(self.bound_window)
         return Bound(step, min(window, step * steps))
 
     def notes(self) -> list[str]:
         """Return what follows from bounds that were not stated, for whoever runs a command."""
-        kwh = self._step_by_default() / WH_PER_KWH
+        kwh = default_step_bound(self.step) / WH_PER_KWH
         step = (
             f"No step bound was stated: a household counts for at most {kwh:g} kWh a step, what a 100 A supply at "
             "230 V can deliver. Readings above it are capped, and true consumption means consumption so capped "
@@ -301,9 +299,6 @@ class Spec(BaseModel):
             "paid for from epsilon (--bound-window gives a public one)."
         )
         return [*([step] if self.bound_step is None else []), *([window] if self.private_bound else [])]
-
-    def _step_by_default(self) -> int:
-        return max(1, SUPPLY * self.step // SECONDS_PER_HOUR)
 
     def _given(self, value: T | None, name: str) -> T:
         if value is None:

@@ -110,7 +110,7 @@ def rehearse(plan: Plan, epsilon: float, households: int, seed: int = 0) -> Rehe
     if plan.spec.private_bound:
         estimate = release_with_private_bound(kernel, plan.mechanism)
     else:
-        estimate = plan.mechanism.release(kernel.face())
+        estimate = plan.mechanism.release(kernel.session())
     truth, values = (
         prefix_sums(cube, axes=(0, 1, 2)) for cube in (town.cube(plan.window), estimate.dense() / WH_PER_KWH)
     )

@@ -44,7 +44,7 @@ def lognormal(n: int, hours: float, seed: int = 0) -> np.ndarray:
 def test_steps_of_any_length(steps: int, minutes: int) -> None:
     hours = steps * minutes / 60
     totals = lognormal(2000, hours)
-    got = measure_population(town(totals, steps, timedelta(minutes=minutes)).face(), 1.0)
+    got = measure_population(town(totals, steps, timedelta(minutes=minutes)).session(), 1.0)
     assert got.households == pytest.approx(2000, rel=0.05)
     assert got.mean() == pytest.approx(totals.mean(), rel=0.1)
     bound = float(np.quantile(totals, 0.8))
@@ -56,7 +56,7 @@ def test_steps_of_any_length(steps: int, minutes: int) -> None:
 @pytest.mark.parametrize("steps", [1, 24])
 def test_small_towns_and_odd_budgets_stay_finite(n: int, epsilon: str, steps: int) -> None:
     kernel = town(lognormal(n, steps), steps, epsilon=epsilon)
-    chosen = choose_bound(kernel.face())
+    chosen = choose_bound(kernel.session())
     population = chosen.population
     assert kernel.spent == pytest.approx(histogram_epsilon(float(epsilon)))
     assert 1 <= chosen.bound.window <= 23_000 * steps
@@ -98,7 +98,7 @@ def test_bounds_rise_with_the_budget_and_with_better_noise() -> None:
 
 
 def test_a_factor_takes_values_and_errors_along() -> None:
-    chosen = choose_bound(town(lognormal(500, 24)).face())
+    chosen = choose_bound(town(lognormal(500, 24)).session())
     factor = chosen.population.debias(chosen.bound.window)
     assert factor > 1
     values = np.ones((4, 4, 24))

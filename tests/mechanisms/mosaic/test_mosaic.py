@@ -52,7 +52,7 @@ def test_any_grid_and_window_at_any_epsilon(
 ) -> None:
     for cube in (np.zeros(shape, dtype=np.int64), town(*shape)):
         kernel = kernel_on(cube, window(shape[2], step), epsilon=epsilon, bound=Bound(23_000, 23_000 * shape[2]))
-        estimate = make("mosaic", {"noise": noise}).release(kernel.face())
+        estimate = make("mosaic", {"noise": noise}).release(kernel.session())
         assert estimate.dense().shape == shape
         assert np.isfinite(estimate.dense()).all()
         assert (estimate.dense() >= 0).all()
@@ -68,7 +68,7 @@ def test_it_nears_the_truth_as_epsilon_grows() -> None:
     errors = []
     for epsilon in (0.1, 3.0, 1e6):
         kernel = kernel_on(cube, window(48), epsilon=epsilon, bound=FREE)
-        errors.append(mre(truth, range_sums(Mosaic().release(kernel.face()).dense(), ranges)).percent)
+        errors.append(mre(truth, range_sums(Mosaic().release(kernel.session()).dense(), ranges)).percent)
     assert all(before > after for before, after in pairwise(errors))
     assert errors[-1] < 8  # what single households do that one profile for all does not tell
 
@@ -77,7 +77,7 @@ def test_a_given_bound_stands_and_is_corrected_for() -> None:
     cube = town(8, 8, 48)
     given = Bound(23_000, 20_000)
     kernel = kernel_on(cube, window(48), epsilon=1e6, bound=given)
-    estimate = Mosaic().release(kernel.face())
+    estimate = Mosaic().release(kernel.session())
     assert {record.bound for record in kernel.records if record.bound is not None} == {given}
     assert estimate.details["debias_factor"] > 1.05
     assert estimate.dense().sum() == pytest.approx(cube.sum(), rel=0.05)
@@ -87,7 +87,7 @@ def test_a_public_profile_is_where_it_starts_from() -> None:
     cube = town(4, 4, 48)
     day = tuple(1.0 + (hour == 18) * 20 for hour in range(24))
     kernel = kernel_on(cube, window(48), epsilon=0.01, bound=FREE)
-    values = Mosaic(profile=(*day, *day)).release(kernel.face()).dense().sum(axis=(0, 1))
+    values = Mosaic(profile=(*day, *day)).release(kernel.session()).dense().sum(axis=(0, 1))
     assert set(np.argsort(values)[-2:]) == {18, 42}
     with pytest.raises(UsageError, match="profile"):
         make("mosaic", {"profile": [1.0] * 24})

@@ -7,7 +7,7 @@ import pytest
 
 from gridveil.mechanisms.inference.noise_bins import LIKE_LAPLACE, NoiseBins
 from gridveil.model.units import Floats
-from gridveil.trusted.kernel.measure import Measurement
+from gridveil.trusted.kernel.session import Measurement
 from gridveil.trusted.kernel.staircase import SMALLEST_EPSILON, Staircase, best_staircase
 
 BOUND = 150_000

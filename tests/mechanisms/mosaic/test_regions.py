@@ -14,7 +14,7 @@ from gridveil.simulate.sources import ArraySource, SeededLaplace
 from gridveil.trusted.budget import PureDP
 from gridveil.trusted.kernel.bound import Bound
 from gridveil.trusted.kernel.kernel import Kernel
-from gridveil.trusted.kernel.measure import Measurement
+from gridveil.trusted.kernel.session import Measurement
 
 GRID = Grid(0, 0, 8000, 8000, nx=32, ny=32)
 START = datetime(2013, 2, 4, tzinfo=UTC)
@@ -47,7 +47,7 @@ def fitted(town: Placed, epsilon: float) -> tuple[np.ndarray, RegionalProfiles]:
     plan = plan_of(len(town.cells), epsilon)
     cube = town.source().bounded_cube(WINDOW, BOUND).astype(np.float64)
     space, profile = cube.sum(2), cube.sum((0, 1)) / cube.sum()
-    measured = kernel(town, epsilon).sums(plan.full.labels(), plan.full.epsilon, bound=BOUND)
+    measured = kernel(town, epsilon).session().sums(plan.full.labels(), plan.full.epsilon, bound=BOUND)
     return cube, fit_regions(plan.full, measured, space, profile, 50, 0)
 
 
@@ -95,16 +95,16 @@ def test_a_household_meets_each_look_with_its_bound_alone() -> None:
     town = placed(districts=True)
     plan = plan_of(1000, 10.0)
     asked = kernel(town, 10.0)
-    regions_differ(asked.face(), plan, BOUND)
+    regions_differ(asked.session(), plan, BOUND)
     assert asked.spent == pytest.approx(plan.test.epsilon, rel=1e-8)
-    asked.sums(plan.full.labels(), plan.full.epsilon, bound=BOUND)
+    asked.session().sums(plan.full.labels(), plan.full.epsilon, bound=BOUND)
     assert asked.spent == pytest.approx(plan.test.epsilon + plan.full.epsilon, rel=1e-8)
 
 
 def test_districts_are_seen_and_their_absence_too() -> None:
     plan, different, alike = plan_of(1000, 30.0), placed(districts=True), placed(districts=False)
-    assert all(regions_differ(kernel(different, 30.0, seed).face(), plan, BOUND) for seed in range(10))
-    assert sum(regions_differ(kernel(alike, 30.0, seed).face(), plan, BOUND) for seed in range(10)) <= 1
+    assert all(regions_differ(kernel(different, 30.0, seed).session(), plan, BOUND) for seed in range(10))
+    assert sum(regions_differ(kernel(alike, 30.0, seed).session(), plan, BOUND) for seed in range(10)) <= 1
 
 
 def test_without_noise_the_regions_own_days_are_found() -> None:

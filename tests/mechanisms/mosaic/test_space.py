@@ -8,7 +8,7 @@ from gridveil.mechanisms.bounds.population import TotalsDistribution
 from gridveil.mechanisms.inference.levels import choose_level
 from gridveil.mechanisms.inference.space import estimate_space
 from gridveil.simulate.sources import SeededLaplace
-from gridveil.trusted.kernel.measure import Measurement
+from gridveil.trusted.kernel.session import Measurement
 from gridveil.trusted.kernel.staircase import best_staircase
 
 BOUND = 80_000

@@ -9,7 +9,7 @@ import pytest
 
 from gridveil.mechanisms.mosaic.time import TimeEstimate, estimate_time
 from gridveil.model.window import Window
-from gridveil.trusted.kernel.measure import Measurement
+from gridveil.trusted.kernel.session import Measurement
 
 START = datetime(2013, 1, 14, tzinfo=UTC)
 

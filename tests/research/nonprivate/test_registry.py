@@ -52,7 +52,7 @@ def test_a_yardstick_has_no_kernel_and_no_release() -> None:
     for path in HOME.glob("*.py"):
         forbidden = (
             "gridveil.trusted.kernel.kernel",
-            "gridveil.trusted.kernel.measure",
+            "gridveil.trusted.kernel.session",
             "gridveil.release",
             "gridveil.publishing.run",
         )

@@ -19,10 +19,10 @@ from gridveil.model.window import Window
 from gridveil.research.audit.transcript import Recorder
 from gridveil.simulate.sources import InventedSource, Nobody, SeededLaplace
 from gridveil.trusted.budget import PureDP
-from gridveil.trusted.kernel import slabs
+from gridveil.trusted.kernel import labels as labels_module
 from gridveil.trusted.kernel.bound import Bound
-from gridveil.trusted.kernel.checks import check_scales
 from gridveil.trusted.kernel.kernel import SUMMING, Kernel
+from gridveil.trusted.kernel.noise import check_scales
 from gridveil.trusted.kernel.transforms import Haar
 
 SHAPE = (5, 3, 8)
@@ -45,8 +45,8 @@ def kernel_on(source: Any, epsilon: float = 1, seed: int = 0) -> Kernel:
 @contextmanager
 def sizes(held: int, slab: int) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(slabs, "HELD_VALUES", held)
-        patched.setattr(slabs, "SLAB_VALUES", slab)
+        patched.setattr(labels_module, "HELD_VALUES", held)
+        patched.setattr(labels_module, "SLAB_VALUES", slab)
         yield
 
 
@@ -62,9 +62,9 @@ def labels(draw: st.DrawFn) -> Any:
 @given(marks=labels(), slab=st.integers(1, 130), options=st.sampled_from([{}, {"sequential": True}]))
 def test_sums_of_slabs_are_those_of_the_whole(marks: Any, slab: int, options: dict[str, Any]) -> None:
     at_once, in_slabs = kernel_on(source_of(SHAPE)), kernel_on(source_of(SHAPE))
-    whole = at_once.sums(marks, 0.5, **options)
+    whole = at_once.session().sums(marks, 0.5, **options)
     with sizes(held=0, slab=slab):
-        parts = in_slabs.sums(marks, 0.5, **options)
+        parts = in_slabs.session().sums(marks, 0.5, **options)
     assert parts.values.tolist() == whole.values.tolist()
     assert parts.scales.tolist() == whole.scales.tolist()
     assert in_slabs.spent == at_once.spent
@@ -73,16 +73,16 @@ def test_sums_of_slabs_are_those_of_the_whole(marks: Any, slab: int, options: di
 @given(slab=st.integers(1, 130), held=st.sampled_from([0, 10**6]), bound=st.none() | st.just(Bound(30, 90)))
 def test_every_cell_and_step_by_itself_is_as_if_they_were_numbered(slab: int, held: int, bound: Bound | None) -> None:
     numbered, alone = kernel_on(source_of(SHAPE)), kernel_on(source_of(SHAPE))
-    expected = numbered.sums(np.arange(np.prod(SHAPE)).reshape(SHAPE), 0.5, bound=bound)
+    expected = numbered.session().sums(np.arange(np.prod(SHAPE)).reshape(SHAPE), 0.5, bound=bound)
     with sizes(held, slab):
-        found = alone.sums(None, 0.5, bound=bound)
+        found = alone.session().sums(None, 0.5, bound=bound)
     assert found.values.tolist() == expected.values.tolist()
     assert found.values.dtype == np.int64
     assert found.scales.tolist() == expected.scales.tolist()
     assert alone.spent == numbered.spent
     assert alone.records == numbered.records
     for kernel in (alone, numbered):  # and what is asked next costs the same
-        kernel.sums(np.arange(8), 0.25, bound=bound)
+        kernel.session().sums(np.arange(8), 0.25, bound=bound)
     assert alone.spent == numbered.spent
 
 
@@ -93,7 +93,7 @@ def test_noise_that_remembers_true_answers_is_not_written_over(slab: int) -> Non
     bound = Bound(30, 90)
     kernel = Kernel(source, source.window, budget=PureDP(1), bound=bound, noise=recorder)
     with sizes(held=0, slab=slab):
-        kernel.sums(None, 1.0)
+        kernel.session().sums(None, 1.0)
     true = np.concatenate([said.true for said in recorder.said])
     np.testing.assert_array_equal(true, source.bounded_cube(source.window, bound).ravel())
 
@@ -103,7 +103,7 @@ def test_options_that_need_labels_are_refused_without(options: dict[str, Any]) -
     source = source_of(SHAPE)
     kernel = kernel_on(source)
     with pytest.raises(UsageError, match="labels"):
-        kernel.sums(None, 0.5, **options)
+        kernel.session().sums(None, 0.5, **options)
     assert (kernel.spent, source.asked) == (0, [])
 
 
@@ -119,7 +119,7 @@ def test_slabs_follow_from_public_sizes_alone() -> None:
     asked = []
     for town in (source_of(SHAPE), Empty(source_of(SHAPE).grid, source_of(SHAPE).window)):
         with sizes(held=119, slab=50):
-            kernel_on(town).sums(0, 1)
+            kernel_on(town).session().sums(0, 1)
         asked.append(town.asked)
     assert asked[0] == asked[1] == [slice(0, 2), slice(2, 4), slice(4, 5)]
 
@@ -130,23 +130,23 @@ def test_cubes_are_held_while_there_is_room_for_them() -> None:
     first, second, third = Bound(1, 8), Bound(2, 16), Bound(3, 24)
     with sizes(held=2 * 120, slab=50):
         for bound in (first, second, second, first, second):
-            kernel.sums(0, 1, bound=bound)
+            kernel.session().sums(0, 1, bound=bound)
         assert source.asked == [None, None]
-        kernel.sums(0, 1, bound=third)  # `first` was asked for longest ago
-        kernel.sums(0, 1, bound=second)
+        kernel.session().sums(0, 1, bound=third)  # `first` was asked for longest ago
+        kernel.session().sums(0, 1, bound=second)
         assert source.asked == [None] * 3
-        kernel.sums(0, 1, bound=first)
+        kernel.session().sums(0, 1, bound=first)
         assert source.asked == [None] * 4
-        kernel.sums(0, 1, bound=second)
+        kernel.session().sums(0, 1, bound=second)
         assert source.asked == [None] * 4
 
 
 @pytest.mark.parametrize(
     "ask",
     [
-        lambda k: k.matrix(None, None, np.eye(8), 0.5),
-        lambda k: k.transform(Haar(), 0.5),
-        lambda k: k.deviations(np.zeros((1, 1, 1), dtype=int), 0.5),
+        lambda k: k.session().matrix(None, None, np.eye(8), 0.5),
+        lambda k: k.session().transform(Haar(), 0.5),
+        lambda k: k.session().deviations(np.zeros((1, 1, 1), dtype=int), 0.5),
     ],
 )
 def test_questions_about_the_whole_cube_are_refused_if_it_is_too_large(ask: Callable[[Kernel], Any]) -> None:
@@ -166,7 +166,7 @@ def test_a_source_that_gives_other_rows_than_those_asked_for_is_not_believed(hel
             return super().bounded_cube(window, bound, None if rows else slice(0, 1))
 
     with sizes(held, slab=50), pytest.raises(UsageError, match="protocol"):
-        kernel_on(Deaf(source_of(SHAPE).grid, source_of(SHAPE).window)).sums(0, 1)
+        kernel_on(Deaf(source_of(SHAPE).grid, source_of(SHAPE).window)).session().sums(0, 1)
 
 
 def test_scales_that_are_one_number_are_checked_as_one() -> None:
@@ -201,7 +201,7 @@ PARTS = (BLOCK[:, None] * 4 + BLOCK)[:, :, None] * np.int16(6) + np.arange(2000,
 def test_nothing_of_the_size_of_the_cube_is_made_but_what_was_asked_for(ask: Callable[[Any], Any], most: float) -> None:
     """In slabs of 2 MB. Labels are copied once: what is charged for is what is answered."""
     source = source_of(LARGE)
-    face = kernel_on(source).face()
+    face = kernel_on(source).session()
     with sizes(held=2**20, slab=2**18):
         tracemalloc.start()
         kept = ask(face)
@@ -217,15 +217,15 @@ def test_progress_is_told_when_a_source_is_asked_and_of_large_cubes_how_far_it_i
     told: list[tuple[str, float]] = []
     asked = {"budget": PureDP(2), "bound": Bound(step=1000, window=800), "noise": SeededLaplace(0)}
     kernel = Kernel(source, source.window, progress=lambda *how_far: told.append(how_far), **asked)
-    kernel.sums(None, 0.5)
+    kernel.session().sums(None, 0.5)
     assert told == [(SUMMING, 0.0), (SUMMING, 1.0)]
-    kernel.sums(None, 0.5)
+    kernel.session().sums(None, 0.5)
     assert len(told) == 2  # it is held
-    kernel.household_totals([0, 100], 0.5)
+    kernel.session().household_totals([0, 100], 0.5)
     assert told[2:] == [(SUMMING, 0.0), (SUMMING, 1.0)]
     told.clear()
     with sizes(held=10, slab=48):
-        kernel.sums(None, 0.5)
+        kernel.session().sums(None, 0.5)
     assert told == [
         *[(SUMMING, part) for part in (0.0, 0.4, 0.8, 1.0)],
         *[("draw the noise", part) for part in (0.4, 0.8, 1.0)],

@@ -21,13 +21,13 @@ GRID = Grid(0, 0, 1, 1, 1, 1)
 WINDOW = Window(datetime(2013, 2, 4, tzinfo=UTC), timedelta(hours=1), 4)
 BOUND = Bound(step=10, window=25)
 QUESTIONS = {
-    "sums": lambda k: k.sums(0, 0.5),
-    "sequential": lambda k: k.sums(np.arange(4), 0.5, sequential=True),
-    "staircase": lambda k: k.sums(0, 0.5, noise="staircase"),
-    "matrix": lambda k: k.matrix(None, None, np.eye(4), 0.5),
-    "transform": lambda k: k.transform(Haar(), 0.5),
-    "deviations": lambda k: k.deviations(0, 0.5),
-    "household_totals": lambda k: k.household_totals([0, 10], 0.5),
+    "sums": lambda k: k.session().sums(0, 0.5),
+    "sequential": lambda k: k.session().sums(np.arange(4), 0.5, sequential=True),
+    "staircase": lambda k: k.session().sums(0, 0.5, noise="staircase"),
+    "matrix": lambda k: k.session().matrix(None, None, np.eye(4), 0.5),
+    "transform": lambda k: k.session().transform(Haar(), 0.5),
+    "deviations": lambda k: k.session().deviations(0, 0.5),
+    "household_totals": lambda k: k.session().household_totals([0, 10], 0.5),
 }
 
 
@@ -59,7 +59,7 @@ def test_a_measurement_that_fails_half_way_stays_spent(question: str, broken: st
     assert asked.spent == pytest.approx(0.5, rel=1e-9)
     assert [record.epsilon for record in asked.records] == [0.5]
     with pytest.raises(BudgetError):
-        asked.household_totals([0], 0.6)
+        asked.session().household_totals([0], 0.6)
 
 
 @pytest.mark.parametrize("question", QUESTIONS)
@@ -117,7 +117,7 @@ def test_without_a_debit_nothing_is_asked_or_charged(question: str) -> None:
 def test_what_the_kernel_refuses_is_not_debited() -> None:
     permit = Clerk(WINDOW)
     with pytest.raises(BudgetError):
-        kernel_with(permit).sums(0, 1.5)
+        kernel_with(permit).session().sums(0, 1.5)
     assert permit.used == 0
 
 

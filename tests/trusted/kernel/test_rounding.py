@@ -37,7 +37,7 @@ def test_weights_of_many_measurements_cost_no_less_than_they_lose(bound: Bound) 
     for _ in range(500):
         labels = rng.integers(-1, 3, STEPS)
         labels[0] = 3
-        scales = asked.sums(labels, float(rng.uniform(1e-3, 1)), relative=rng.uniform(0.2, 5, 4)).scales
+        scales = asked.session().sums(labels, float(rng.uniform(1e-3, 1)), relative=rng.uniform(0.2, 5, 4)).scales
         for step, label in enumerate(labels.tolist()):
             weights[step] += 1 / Fraction(float(scales[label])) if label >= 0 else 0
         loss = exact_knapsack(weights, bound)
@@ -51,8 +51,8 @@ def test_fixed_charges_cost_no_less_than_they_lose() -> None:
     asked, loss = kernel(bound), Fraction(0)
     for _ in range(500):
         epsilon = float(rng.uniform(1e-3, 1))
-        [scale] = asked.household_totals([0], epsilon).scales
+        [scale] = asked.session().household_totals([0], epsilon).scales
         loss += 1 / Fraction(float(scale))
-        [scale] = asked.sums(np.zeros(STEPS, dtype=np.int64), epsilon, sequential=True).scales
+        [scale] = asked.session().sums(np.zeros(STEPS, dtype=np.int64), epsilon, sequential=True).scales
         loss += min(bound.step * STEPS, bound.window) / Fraction(float(scale))
         assert loss <= Fraction(asked.spent) <= loss * (1 + Fraction(1, 10**9))

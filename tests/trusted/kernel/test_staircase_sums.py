@@ -30,7 +30,7 @@ def kernel(epsilon: float | str = 1, seed: int | None = 0, bound: Bound = BOUND)
 @pytest.mark.parametrize("labels", [0, CELLS, np.arange(4), np.arange(24).reshape(3, 2, 4) % 5])
 def test_one_measurement_uses_the_whole_budget_and_no_more(labels: Any, epsilon: str) -> None:
     asked = kernel(epsilon)
-    measured = asked.sums(labels, float(epsilon), noise="staircase")
+    measured = asked.session().sums(labels, float(epsilon), noise="staircase")
     assert Fraction(asked.spent) <= Fraction(epsilon)
     assert asked.spent >= float(epsilon) * (1 - 1e-9)
     assert np.isfinite(measured.values).all()
@@ -46,7 +46,7 @@ def test_delta_is_the_most_a_label_moves_and_labels_of_a_pillar_share_epsilon() 
         (np.where(CELLS == 3, np.arange(4), -1), 10, 4),
         (np.where(CELLS == 3, np.array([0, 1, 1, 1]), 0), 25, 2),
     ):
-        measured = kernel().sums(labels, 1.0, noise="staircase")
+        measured = kernel().session().sums(labels, 1.0, noise="staircase")
         staircase = measured.staircase
         assert staircase is not None
         assert staircase.delta == delta
@@ -58,15 +58,15 @@ def test_delta_is_the_most_a_label_moves_and_labels_of_a_pillar_share_epsilon() 
 
 def test_it_is_a_fixed_charge_beside_all_others() -> None:
     asked = kernel("2")
-    asked.sums(CELLS, 1.0, noise="staircase")
-    asked.sums(CELLS, 0.5)
-    asked.household_totals([0], 0.25)
-    asked.sums(0, 0.25, noise="staircase")
+    asked.session().sums(CELLS, 1.0, noise="staircase")
+    asked.session().sums(CELLS, 0.5)
+    asked.session().household_totals([0], 0.25)
+    asked.session().sums(0, 0.25, noise="staircase")
     assert 2 - 1e-9 <= asked.spent <= 2
     assert [record.noise for record in asked.records] == ["staircase", "laplace", "laplace", "staircase"]
     before = asked.spent
     with pytest.raises(BudgetError, match="worst-off pillar"):
-        asked.sums(0, 0.1, noise="staircase")
+        asked.session().sums(0, 0.1, noise="staircase")
     assert asked.spent == before
     assert len(asked.records) == 4
 
@@ -77,7 +77,7 @@ def test_it_is_a_fixed_charge_beside_all_others() -> None:
 def test_questions_without_meaning_are_refused_before_anything_is_spent(options: dict[str, Any]) -> None:
     asked = kernel()
     with pytest.raises(UsageError):
-        asked.sums(**{"labels": 0, "epsilon": 1.0, "noise": "staircase", **options})
+        asked.session().sums(**{"labels": 0, "epsilon": 1.0, "noise": "staircase", **options})
     assert asked.spent == 0
 
 
@@ -85,7 +85,7 @@ def test_questions_without_meaning_are_refused_before_anything_is_spent(options:
 def test_epsilons_that_cannot_be_drawn_are_refused_before_anything_is_spent(epsilon: float) -> None:
     asked = kernel("1e30")
     with pytest.raises(BudgetError):
-        asked.sums(0, epsilon, noise="staircase")
+        asked.session().sums(0, epsilon, noise="staircase")
     assert asked.spent == 0
 
 
@@ -93,9 +93,9 @@ def test_noise_beyond_64_bits_is_refused() -> None:
     window = Window(WINDOW.start, WINDOW.step, 2**20)
     asked = kernel_on(np.zeros((1, 1, 2**20)), window, epsilon=1, bound=Bound(2**16, 2**36))
     with pytest.raises(BudgetError, match="64-bit"):
-        asked.sums(0, 1e-6, noise="staircase")
+        asked.session().sums(0, 1e-6, noise="staircase")
     assert asked.spent == 0
-    assert 2.0**45 < asked.sums(0, 1e-3, noise="staircase").scales[0] < 2.0**50
+    assert 2.0**45 < asked.session().sums(0, 1e-3, noise="staircase").scales[0] < 2.0**50
 
 
 def test_answers_are_exact_up_to_noise() -> None:
@@ -103,13 +103,13 @@ def test_answers_are_exact_up_to_noise() -> None:
     bounded = np.minimum(READINGS, 10)
     totals = bounded.sum(axis=-1, keepdims=True)
     bounded = np.where(totals > 25, bounded * 25 // totals, bounded)
-    measured = asked.face().sums(CELLS, 1e8, noise="staircase")
+    measured = asked.session().sums(CELLS, 1e8, noise="staircase")
     assert measured.values.tolist() == bounded.sum(axis=-1).ravel().tolist()
     assert measured.staircase is not None
 
 
 def test_laplace_is_the_default() -> None:
-    measured = kernel().sums(CELLS, 1.0)
+    measured = kernel().session().sums(CELLS, 1.0)
     assert measured.staircase is None
     assert measured.scales == pytest.approx([25.0] * 6)
 

@@ -12,8 +12,8 @@ from gridveil.simulate.sources import kernel_on
 from gridveil.trusted.kernel.bound import Bound
 from gridveil.trusted.kernel.kernel import Kernel
 from gridveil.trusted.kernel.questions.deviations import deviations_by_label, sizes_of
-from gridveil.trusted.kernel.questions.saturation import LARGEST
-from gridveil.trusted.kernel.questions.strategy import Factor, apply_exactly, rounded
+from gridveil.trusted.kernel.questions.question import LARGEST
+from gridveil.trusted.kernel.questions.strategies import Factor, apply_exactly, rounded
 from gridveil.trusted.kernel.transforms import Fourier, Haar
 
 WINDOW = Window(datetime(2013, 2, 4, tzinfo=UTC), timedelta(hours=1), 4)
@@ -27,13 +27,13 @@ def kernel(epsilon: float | str = 1, seed: int | None = 0, bound: Bound | None =
 def test_answers_are_those_of_the_factors_that_come_back() -> None:
     rng = np.random.default_rng(0)
     x, t = rng.normal(size=(5, 3)), rng.normal(size=(2, 4))
-    answers = kernel("1e12", seed=None).matrix(x, None, t, 1e12)
+    answers = kernel("1e12", seed=None).session().matrix(x, None, t, 1e12)
     assert answers.y is None
     exact = np.einsum("ax,ct,xyt->ayc", answers.x, answers.t, READINGS)
     np.testing.assert_allclose(answers.values, exact, atol=1e-6)
     np.testing.assert_allclose(answers.x, x, atol=2**-15)
     for transform in (Fourier(3), Haar()):
-        found = kernel("1e12", seed=None).transform(transform, 1e12)
+        found = kernel("1e12", seed=None).session().transform(transform, 1e12)
         np.testing.assert_allclose(found.values, READINGS @ transform.rows(4).T, atol=1e-3)
 
 
@@ -41,13 +41,13 @@ def test_the_noise_has_the_scale_that_comes_back() -> None:
     """Mean absolute value of Laplace noise is its scale; 8000 draws: outside 8 % once in 1e12."""
     window = Window(WINDOW.start, WINDOW.step, 8)
     asked = kernel_on(np.zeros((40, 25, 8)), window, epsilon=1, bound=Bound(1000, 3000), seed=None)
-    found = asked.transform(Haar(exponent=0.5), 1.0)
+    found = asked.session().transform(Haar(exponent=0.5), 1.0)
     assert np.abs(found.values / found.scales).mean() == pytest.approx(1, rel=0.08)
 
 
 def test_whole_matrices_are_not_rounded_and_cost_their_column_sums() -> None:
     asked = kernel("2")
-    answers = asked.matrix(None, None, [[1, 1, 1, 1], [1, 1, -1, -1]], 2.0)
+    answers = asked.session().matrix(None, None, [[1, 1, 1, 1], [1, 1, -1, -1]], 2.0)
     assert answers.scales.ravel()[0] == pytest.approx(2 * 120 / 2.0)
     assert asked.spent == pytest.approx(2.0)
     assert (answers.values == np.rint(answers.values)).all()
@@ -55,8 +55,8 @@ def test_whole_matrices_are_not_rounded_and_cost_their_column_sums() -> None:
 
 def test_matrices_and_sums_share_an_account() -> None:
     asked = kernel("1", bound=Bound(30, 30))
-    asked.matrix(None, None, [[1, 1, 0, 0]], 0.5)
-    asked.sums(np.array([-1, -1, 0, 0]), 0.5)
+    asked.session().matrix(None, None, [[1, 1, 0, 0]], 0.5)
+    asked.session().sums(np.array([-1, -1, 0, 0]), 0.5)
     assert asked.spent == pytest.approx(0.5)
 
 
@@ -64,11 +64,11 @@ def test_matrices_and_sums_share_an_account() -> None:
 @pytest.mark.parametrize(
     "ask",
     [
-        lambda k, e: k.matrix(None, [[0.3, 0.7]], [[0.1, 0.2, 0.3, 0.4]], e),
-        lambda k, e: k.transform(Fourier(2), e),
-        lambda k, e: k.transform(Haar(3), e, x=[[1, 1, 1], [1, -1, 0]]),
-        lambda k, e: k.deviations(np.arange(6).reshape(3, 2, 1), e),
-        lambda k, e: k.deviations(0, e),
+        lambda k, e: k.session().matrix(None, [[0.3, 0.7]], [[0.1, 0.2, 0.3, 0.4]], e),
+        lambda k, e: k.session().transform(Fourier(2), e),
+        lambda k, e: k.session().transform(Haar(3), e, x=[[1, 1, 1], [1, -1, 0]]),
+        lambda k, e: k.session().deviations(np.arange(6).reshape(3, 2, 1), e),
+        lambda k, e: k.session().deviations(0, e),
     ],
 )
 @pytest.mark.parametrize("bound", [Bound(30, 120), Bound(30, 20)])
@@ -82,32 +82,32 @@ def test_the_whole_epsilon_is_used_and_no_more(ask: Any, epsilon: str, bound: Bo
 
 def test_deviations_are_exact_up_to_noise() -> None:
     labels = np.arange(6).reshape(3, 2, 1) % 4
-    found = kernel("1e12", seed=None).deviations(labels, 1e12)
+    found = kernel("1e12", seed=None).session().deviations(labels, 1e12)
     expected = [np.abs(part - part.mean()).sum() for part in (READINGS[labels[..., 0] == i] for i in range(4))]
     np.testing.assert_allclose(found.values, expected, atol=1e-6)
 
 
 def test_deviations_inside_pillars_cost_half_the_clip_and_across_twice_the_bound() -> None:
     asked = kernel("1", bound=Bound(30, 120))
-    assert asked.deviations(np.arange(6).reshape(3, 2, 1), 1.0).scales[0] == pytest.approx(30 * 4 / 2)
+    assert asked.session().deviations(np.arange(6).reshape(3, 2, 1), 1.0).scales[0] == pytest.approx(30 * 4 / 2)
     asked = kernel("1", bound=Bound(30, 6))
-    assert asked.deviations(0, 1.0).scales[0] == pytest.approx(2 * 6 * (1 - 1 / 24))
+    assert asked.session().deviations(0, 1.0).scales[0] == pytest.approx(2 * 6 * (1 - 1 / 24))
 
 
 @pytest.mark.parametrize(
     "ask",
     [
-        lambda k: k.matrix(None, None, [[1, 2, 3]], 1),
-        lambda k: k.matrix(None, None, [1, 2, 3, 4], 1),
-        lambda k: k.matrix(None, [[np.nan, 1]], None, 1),
-        lambda k: k.matrix(None, [[1e30, 1]], None, 1),
-        lambda k: k.matrix(None, [[0, 0]], None, 1),
-        lambda k: k.matrix(np.zeros((0, 3)), None, None, 1),
-        lambda k: k.transform(Fourier(9), 1),
-        lambda k: k.transform(type("Fourier", (Fourier,), {"sensitivity": lambda *_: 1e-9})(2), 1),
-        lambda k: k.deviations(np.arange(24).reshape(3, 2, 4), 1),
-        lambda k: k.deviations(-1, 1),
-        lambda k: k.deviations(0.5, 1),
+        lambda k: k.session().matrix(None, None, [[1, 2, 3]], 1),
+        lambda k: k.session().matrix(None, None, [1, 2, 3, 4], 1),
+        lambda k: k.session().matrix(None, [[np.nan, 1]], None, 1),
+        lambda k: k.session().matrix(None, [[1e30, 1]], None, 1),
+        lambda k: k.session().matrix(None, [[0, 0]], None, 1),
+        lambda k: k.session().matrix(np.zeros((0, 3)), None, None, 1),
+        lambda k: k.session().transform(Fourier(9), 1),
+        lambda k: k.session().transform(type("Fourier", (Fourier,), {"sensitivity": lambda *_: 1e-9})(2), 1),
+        lambda k: k.session().deviations(np.arange(24).reshape(3, 2, 4), 1),
+        lambda k: k.session().deviations(-1, 1),
+        lambda k: k.session().deviations(0.5, 1),
     ],
 )
 def test_what_makes_no_sense_or_brings_its_own_proof_is_refused(ask: Any) -> None:
@@ -120,7 +120,7 @@ def test_what_makes_no_sense_or_brings_its_own_proof_is_refused(ask: Any) -> Non
 def test_matrices_that_round_to_nothing_are_refused() -> None:
     asked = kernel("1")
     with pytest.raises(UsageError, match="scale the matrix up"):
-        asked.matrix(None, None, [[1e-30, 1e-30, 1e-30, 1e-30]], 1.0)
+        asked.session().matrix(None, None, [[1e-30, 1e-30, 1e-30, 1e-30]], 1.0)
     assert asked.spent == 0
 
 
@@ -152,7 +152,7 @@ def test_strategies_whose_columns_do_not_add_up_exactly_are_refused() -> None:
     rows = np.full((2**12 + 1, 4), 2.0**30)
     rows[-1] = 2.0**30 * 2**10
     with pytest.raises(UsageError):
-        kernel("30").matrix(None, None, rows, 1.0)
+        kernel("30").session().matrix(None, None, rows, 1.0)
     with pytest.raises(UsageError, match="cannot be charged exactly"):
         rounded(np.full((2**13, 2), 2.0**30) * 2**10, 0)
 
@@ -161,7 +161,7 @@ def test_strategies_whose_columns_do_not_add_up_exactly_are_refused() -> None:
 def test_noise_beyond_floats_is_refused_in_words(entry: float, epsilon: float) -> None:
     asked = kernel()
     with pytest.raises((BudgetError, UsageError)):
-        asked.matrix([[entry] * 3], [[entry] * 2], None, epsilon)
+        asked.session().matrix([[entry] * 3], [[entry] * 2], None, epsilon)
     assert asked.spent == 0
 
 

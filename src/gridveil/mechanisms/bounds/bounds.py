@@ -10,7 +10,7 @@ import numpy as np
 from gridveil.mechanisms.bounds.population import TotalsDistribution
 from gridveil.mechanisms.inference.marginals import even_share
 from gridveil.model.units import Floats
-from gridveil.trusted.kernel.measure import NoiseKind
+from gridveil.trusted.kernel.session import NoiseKind
 
 QUERY = 0.1
 """The part of the map that a typical range query covers."""

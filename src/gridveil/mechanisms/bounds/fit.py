@@ -10,7 +10,7 @@ from gridveil.mechanisms.bounds.histogram import Bins
 from gridveil.mechanisms.bounds.population import DRAWS, TotalsDistribution
 from gridveil.mechanisms.bounds.shapes import Shapes
 from gridveil.model.units import Floats, Ints
-from gridveil.trusted.kernel.measure import Measure
+from gridveil.trusted.kernel.session import Session
 
 MISFITS, CHANCES = (0.3, 1.0), (0.9, 0.1)
 """How far off a shape's count in a bin may be, as a part of it, beside chance; and how likely either is."""
@@ -25,7 +25,7 @@ SEED = 4
 TINY = 1e-12
 
 
-def measure_population(measure: Measure, epsilon: float) -> TotalsDistribution:
+def measure_population(measure: Session, epsilon: float) -> TotalsDistribution:
     """Count households by window total, with noise that costs `epsilon`, and make the best of it."""
     bins = Bins.of(measure.window, measure.bound)
     measured = measure.household_totals(bins.edges, epsilon)

@@ -12,7 +12,7 @@ from gridveil.mechanisms.bounds.histogram import histogram_epsilon
 from gridveil.mechanisms.bounds.population import DRAWS, TotalsDistribution
 from gridveil.model.estimate import Estimate, LinearNoise, NoisyParts, Replicates
 from gridveil.trusted.kernel.bound import Bound
-from gridveil.trusted.kernel.measure import Measure, NoiseKind
+from gridveil.trusted.kernel.session import NoiseKind, Session
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class PrivateBound:
     population: TotalsDistribution
 
 
-def choose_bound(measure: Measure, noise: NoiseKind = "laplace") -> PrivateBound:
+def choose_bound(measure: Session, noise: NoiseKind = "laplace") -> PrivateBound:
     """Measure the histogram of household totals, and choose one bound for all that a mechanism measures with the rest.
 
     Post-processing of the histogram, which is all that is spent here.

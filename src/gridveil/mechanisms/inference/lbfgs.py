@@ -1,4 +1,7 @@
-"""Minimisation of a smooth function without constraints: L-BFGS (Nocedal and Wright, Algorithm 7.5)."""
+"""Minimisation of a smooth function without constraints: L-BFGS (Nocedal and Wright, Algorithm 7.5).
+
+Not scipy's: scipy is no dependency of the package, and another line search would change what `hdmm` publishes.
+"""
 
 from __future__ import annotations
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from gridveil.geography.grid import Grid
 from gridveil.mechanisms.bounds.population import TotalsDistribution
 from gridveil.mechanisms.inference.quadtree import QuadtreeLevel, depth_of_pillars
-from gridveil.trusted.kernel.measure import NoiseKind
+from gridveil.trusted.kernel.session import NoiseKind
 from gridveil.trusted.kernel.staircase import best_staircase
 
 NOISE_TO_CONTRAST = 0.65

@@ -12,7 +12,7 @@ from pydantic import Field
 
 from gridveil.model.estimate import Estimate, RegionSums, Replicates
 from gridveil.model.units import Floats
-from gridveil.trusted.kernel.measure import Measure
+from gridveil.trusted.kernel.session import Session
 
 REPLICATES = 40
 
@@ -68,7 +68,7 @@ def even_share(cells: int, steps: int) -> float:
     return 1 / (1 + math.cbrt(steps / cells))
 
 
-def measure_marginals(measure: Measure, share: float | None) -> Marginals:
+def measure_marginals(measure: Session, share: float | None) -> Marginals:
     """Measure cells with `share` of the budget (by default `even_share`), and steps with the rest.
 
     Each kind is a partition of the cube, so a household's window bound is all that either can see of it.

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from gridveil.model.units import Floats
-from gridveil.trusted.kernel.measure import Measurement
+from gridveil.trusted.kernel.session import Measurement
 
 REACH = 20.0
 """Noise whose probability is lower by this log-factor than the likeliest is left out."""

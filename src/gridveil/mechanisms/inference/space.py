@@ -15,7 +15,7 @@ from gridveil.mechanisms.inference.noise_bins import NoiseBins
 from gridveil.mechanisms.inference.spread import Household, spread_lumps, spread_smoothly
 from gridveil.mechanisms.inference.totals import Whole, scaled
 from gridveil.model.units import Floats, Ints
-from gridveil.trusted.kernel.measure import Measurement
+from gridveil.trusted.kernel.session import Measurement
 
 FEW_REGIONS = 256
 WAVES = (8, 12)

@@ -18,7 +18,7 @@ from gridveil.mechanisms.inference.space import estimate_space
 from gridveil.mechanisms.inference.spread import Household, spread_lumps
 from gridveil.model.estimate import Estimate, NoisyParts, Posterior, RegionSums, Replicates
 from gridveil.model.units import Floats
-from gridveil.trusted.kernel.measure import Measurement
+from gridveil.trusted.kernel.session import Measurement
 
 MOST_WAVES = 8
 ROUGHNESS = (0.1, 3.0)

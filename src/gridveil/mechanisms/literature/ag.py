@@ -20,7 +20,7 @@ from gridveil.mechanisms.literature.grids import (
 from gridveil.mechanisms.literature.trees import TreeLevel, make_consistent
 from gridveil.model.estimate import Estimate
 from gridveil.model.units import Floats
-from gridveil.trusted.kernel.measure import Measure
+from gridveil.trusted.kernel.session import Session
 
 FEWEST_COARSE = 100
 """Coarse blocks, if there is room for them: the paper's 10 x 10."""
@@ -45,7 +45,7 @@ class AdaptiveGrid:
     constant: Positive = 10.0
     fine_constant: Positive = 5.0
 
-    def release(self, measure: Measure, progress: Progress = silent) -> Estimate:
+    def release(self, measure: Session, progress: Progress = silent) -> Estimate:
         """Measure the total, the coarse blocks, the fine blocks; make the two consistent.
 
         The error model has each fine block's variance after that, and takes blocks for independent: bars of regions

@@ -9,7 +9,7 @@ import numpy as np
 from gridveil.mechanisms.base import Progress, silent
 from gridveil.model.estimate import Estimate, LinearNoise
 from gridveil.model.units import Floats
-from gridveil.trusted.kernel.measure import Measure
+from gridveil.trusted.kernel.session import Session
 
 LARGEST_MEMORY = 0.999
 
@@ -18,7 +18,7 @@ LARGEST_MEMORY = 0.999
 class Ar1:
     """Independent noise on every cell and step, mixed with an autoregressive forecast from the step before."""
 
-    def release(self, measure: Measure, progress: Progress = silent) -> Estimate:
+    def release(self, measure: Session, progress: Progress = silent) -> Estimate:
         """Measure every cell and step by itself; learn the process from the noisy answers; filter them with it."""
         shape = (measure.grid.nx, measure.grid.ny, measure.window.steps)
         measured = measure.sums(None, measure.epsilon)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from gridveil.model.estimate import Estimate, NoisyParts
 from gridveil.model.units import Floats, Ints
-from gridveil.trusted.kernel.measure import Measure
+from gridveil.trusted.kernel.session import Session
 
 Boxes = NDArray[np.int64]
 """Axes (box, axis, 2): for x, y and t, where a box begins and the place after its last."""
@@ -17,7 +17,7 @@ Boxes = NDArray[np.int64]
 Shape = tuple[int, int, int]
 
 
-def shape_of(measure: Measure) -> Shape:
+def shape_of(measure: Session) -> Shape:
     """Return the shape of the published cube."""
     return measure.grid.nx, measure.grid.ny, measure.window.steps
 

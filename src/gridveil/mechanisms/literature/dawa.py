@@ -11,7 +11,7 @@ from gridveil.mechanisms.base import Progress, silent
 from gridveil.mechanisms.inference.marginals import Share
 from gridveil.model.estimate import Estimate, NoisyParts
 from gridveil.model.units import Floats, Ints
-from gridveil.trusted.kernel.measure import Measure
+from gridveil.trusted.kernel.session import Session
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class Dawa:
 
     ratio: Share = 0.5
 
-    def release(self, measure: Measure, progress: Progress = silent) -> Estimate:
+    def release(self, measure: Session, progress: Progress = silent) -> Estimate:
         """Measure how uneven dyadic runs are, choose the cheapest partition, measure its sums, spread them evenly."""
         nx, ny, steps = measure.grid.nx, measure.grid.ny, measure.window.steps
         levels = (steps - 1).bit_length()

@@ -11,7 +11,7 @@ from gridveil.mechanisms.literature.boxes import Boxes, Shape, paint, shape_of, 
 from gridveil.mechanisms.literature.grids import Share
 from gridveil.model.estimate import Estimate
 from gridveil.model.units import Ints
-from gridveil.trusted.kernel.measure import Measure
+from gridveil.trusted.kernel.session import Session
 
 FALSE_CUTS = 0.05
 """How likely a box that is homogeneous may be cut."""
@@ -29,7 +29,7 @@ class DpCube:
 
     cells_share: Share = 0.5
 
-    def release(self, measure: Measure, progress: Progress = silent) -> Estimate:
+    def release(self, measure: Session, progress: Progress = silent) -> Estimate:
         """Measure cells and steps, partition what came out, measure the boxes, and merge by inverse variance.
 
         The error model has the variance of the merged sums as if the boxes had been known: that they were chosen by

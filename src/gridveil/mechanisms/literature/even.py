@@ -9,14 +9,14 @@ import numpy as np
 from gridveil.mechanisms.base import Progress, silent
 from gridveil.model.estimate import Estimate, NoisyParts
 from gridveil.model.values import Product
-from gridveil.trusted.kernel.measure import Measure
+from gridveil.trusted.kernel.session import Session
 
 
 @dataclass(frozen=True)
 class Even:
     """One noisy total of everything, spread evenly over all cells and steps."""
 
-    def release(self, measure: Measure, progress: Progress = silent) -> Estimate:
+    def release(self, measure: Session, progress: Progress = silent) -> Estimate:
         """Measure the total."""
         shape = (measure.grid.nx, measure.grid.ny, measure.window.steps)
         everything = np.zeros((1, 1, 1), dtype=np.int64)

@@ -13,7 +13,7 @@ from pydantic import Field
 from gridveil.mechanisms.base import Progress, silent
 from gridveil.model.estimate import Estimate, LinearNoise
 from gridveil.model.units import Floats, Ints
-from gridveil.trusted.kernel.measure import Measure
+from gridveil.trusted.kernel.session import Session
 
 Mask = NDArray[np.bool_]
 
@@ -35,7 +35,7 @@ class Fast:
     fraction: Annotated[float, Field(gt=0, le=1)] = 0.15
     drift: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 0.3
 
-    def release(self, measure: Measure, progress: Progress = silent) -> Estimate:
+    def release(self, measure: Session, progress: Progress = silent) -> Estimate:
         """Go through the steps once: predict, measure where a sample is due, correct, plan the next sample.
 
         Every pillar takes the same number of samples, so the noise scale that all of them together call for is known

@@ -10,7 +10,7 @@ from pydantic import Field
 from gridveil.mechanisms.base import Progress, silent
 from gridveil.mechanisms.literature.linear import least_squares
 from gridveil.model.estimate import Estimate
-from gridveil.trusted.kernel.measure import Measure
+from gridveil.trusted.kernel.session import Session
 from gridveil.trusted.kernel.transforms import Fourier
 
 TWENTY = {"k": 20}
@@ -25,7 +25,7 @@ class FourierPerturbation:
 
     k: Annotated[int, Field(ge=1)] = 10
 
-    def release(self, measure: Measure, progress: Progress = silent) -> Estimate:
+    def release(self, measure: Session, progress: Progress = silent) -> Estimate:
         """Measure the frequencies, and add up their waves."""
         kept = min(self.k, measure.window.steps // 2 + 1)
         answers = measure.transform(Fourier(kept), measure.epsilon)

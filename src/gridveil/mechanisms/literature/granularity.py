@@ -21,7 +21,7 @@ from gridveil.mechanisms.literature.grids import (
 from gridveil.mechanisms.literature.trees import TreeLevel, make_consistent
 from gridveil.model.estimate import Estimate
 from gridveil.model.units import Floats, Ints
-from gridveil.trusted.kernel.measure import Measure
+from gridveil.trusted.kernel.session import Session
 
 Bools = NDArray[np.bool_]
 
@@ -43,7 +43,7 @@ class Granularity:
     total_share: Share = TOTAL_SHARE
     constant: Positive = 10.0
 
-    def release(self, measure: Measure, progress: Progress = silent) -> Estimate:
+    def release(self, measure: Session, progress: Progress = silent) -> Estimate:
         """Measure the root, then level by level what it was cut into.
 
         The error model has each leaf's variance after consistency, and takes leaves for independent: bars of large
@@ -102,7 +102,7 @@ def hand_down(level: TreeLevel, settled: Bools, parents: Ints) -> tuple[TreeLeve
     return upper, TreeLevel(parents, level.sums[parents], np.where(settled, level.variances, np.inf)[parents])
 
 
-def measure_level(measure: Measure, nodes: Boxes, level: TreeLevel, settled: Bools, epsilons: Floats) -> TreeLevel:
+def measure_level(measure: Session, nodes: Boxes, level: TreeLevel, settled: Bools, epsilons: Floats) -> TreeLevel:
     """Measure the nodes of a level that are not settled, each with its epsilon.
 
     Time is cut last, so nodes with different epsilons are in different pillars: each pays its own.

@@ -8,7 +8,7 @@ import numpy as np
 from pydantic import Field
 
 from gridveil.model.units import Floats, Ints
-from gridveil.trusted.kernel.measure import Measure, Measurement
+from gridveil.trusted.kernel.session import Measurement, Session
 
 Share = Annotated[float, Field(gt=0, lt=1)]
 """A fraction of the budget."""
@@ -19,12 +19,12 @@ TOTAL_SHARE = 0.02
 """Of the budget, for the noisy total that decides how fine a grid will be."""
 
 
-def measure_total(measure: Measure, epsilon: float) -> Measurement:
+def measure_total(measure: Session, epsilon: float) -> Measurement:
     """Measure the total of the cube."""
     return measure.sums(np.zeros((1, 1, 1), dtype=np.int64), epsilon)
 
 
-def most_of(measure: Measure) -> int:
+def most_of(measure: Session) -> int:
     """Return the most that one household can add to the sum of the whole window, Wh."""
     return min(measure.bound.step * measure.window.steps, measure.bound.window)
 

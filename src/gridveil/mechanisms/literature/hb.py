@@ -11,7 +11,7 @@ from gridveil.mechanisms.base import Progress, silent
 from gridveil.mechanisms.literature.linear import least_squares, range_products
 from gridveil.model.estimate import Estimate
 from gridveil.model.units import Floats, Ints
-from gridveil.trusted.kernel.measure import Measure
+from gridveil.trusted.kernel.session import Session
 
 
 @dataclass(frozen=True)
@@ -21,7 +21,7 @@ class Hb:
     Every combination of one level of each axis is a partition of the cube; all are measured with the same noise.
     """
 
-    def release(self, measure: Measure, progress: Progress = silent) -> Estimate:
+    def release(self, measure: Session, progress: Progress = silent) -> Estimate:
         """Measure all levels, and find the cube that fits them best."""
         lengths = (measure.grid.nx, measure.grid.ny, measure.window.steps)
         branching = [best_branching(length) for length in lengths]

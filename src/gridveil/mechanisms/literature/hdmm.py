@@ -11,7 +11,7 @@ from gridveil.mechanisms.base import Progress, silent
 from gridveil.mechanisms.literature.linear import least_squares
 from gridveil.mechanisms.literature.p_identity import p_identity
 from gridveil.model.estimate import Estimate
-from gridveil.trusted.kernel.measure import Measure
+from gridveil.trusted.kernel.session import Session
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class Hdmm:
 
     seed: Annotated[int, Field(ge=0)] = 0
 
-    def release(self, measure: Measure, progress: Progress = silent) -> Estimate:
+    def release(self, measure: Session, progress: Progress = silent) -> Estimate:
         """Optimise a strategy for each axis, measure their product, and find the cube that fits best."""
         lengths = (measure.grid.nx, measure.grid.ny, measure.window.steps)
         x, y, t = (p_identity(length, self.seed) for length in lengths)

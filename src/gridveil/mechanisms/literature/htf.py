@@ -15,7 +15,7 @@ from gridveil.mechanisms.literature.grids import TOTAL_SHARE, Positive, Share, m
 from gridveil.mechanisms.literature.splits import Search, halve, longest_axes
 from gridveil.mechanisms.literature.trees import TreeLevel, make_consistent
 from gridveil.model.estimate import Estimate
-from gridveil.trusted.kernel.measure import Measure
+from gridveil.trusted.kernel.session import Session
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Htf:
     rounds: Annotated[int, Field(ge=0)] = 3
     constant: Positive = 10.0
 
-    def release(self, measure: Measure, progress: Progress = silent) -> Estimate:
+    def release(self, measure: Session, progress: Progress = silent) -> Estimate:
         """Measure the total, split level by level, then measure the nodes of every level.
 
         The error model has each leaf's variance after consistency, and takes leaves for independent: bars of large

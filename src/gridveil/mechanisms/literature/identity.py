@@ -9,14 +9,14 @@ import numpy as np
 from gridveil.mechanisms.base import Progress, silent
 from gridveil.model.estimate import Estimate, NoisyParts
 from gridveil.model.values import Scaled
-from gridveil.trusted.kernel.measure import Measure
+from gridveil.trusted.kernel.session import Session
 
 
 @dataclass(frozen=True)
 class Identity:
     """Independent noise on every cell and step; unbiased, and noisy everywhere."""
 
-    def release(self, measure: Measure, progress: Progress = silent) -> Estimate:
+    def release(self, measure: Session, progress: Progress = silent) -> Estimate:
         """Measure every cell and step by itself."""
         shape = (measure.grid.nx, measure.grid.ny, measure.window.steps)
         progress("measure every cell and step", 0.0)

@@ -9,7 +9,7 @@ import numpy as np
 
 from gridveil.model.estimate import Estimate, LinearNoise
 from gridveil.model.units import Floats
-from gridveil.trusted.kernel.measure import NoisyAnswers
+from gridveil.trusted.kernel.session import NoisyAnswers
 
 NEGLIGIBLE = 1e-10  # of the largest singular value: below are rows that say nothing, and rounding
 

@@ -12,7 +12,7 @@ from gridveil.mechanisms.inference.marginals import Marginals, Share, measure_ma
 from gridveil.mechanisms.inference.simplex import project
 from gridveil.model.estimate import Estimate
 from gridveil.model.units import Floats
-from gridveil.trusted.kernel.measure import Measure
+from gridveil.trusted.kernel.session import Session
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class Outer:
     share: Share | None = None
     seed: Annotated[int, Field(ge=0)] = 0
 
-    def release(self, measure: Measure, progress: Progress = silent) -> Estimate:
+    def release(self, measure: Session, progress: Progress = silent) -> Estimate:
         """Measure cells and steps, agree on a total, make both non-negative with that total, multiply."""
         measured = measure_marginals(measure, self.share)
         progress("measure cells and steps", 1.0)

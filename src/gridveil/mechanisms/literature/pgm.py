@@ -12,7 +12,7 @@ from gridveil.mechanisms.base import Progress, silent
 from gridveil.mechanisms.inference.marginals import Marginals, Share, measure_marginals, product_estimate
 from gridveil.model.estimate import Estimate
 from gridveil.model.units import Floats
-from gridveil.trusted.kernel.measure import Measure
+from gridveil.trusted.kernel.session import Session
 
 LARGEST_CHANGE = 50.0
 """Of the logarithm of a number in one round, so that nothing overflows."""
@@ -36,7 +36,7 @@ class Pgm:
     rounds: Annotated[int, Field(ge=1)] = 500
     seed: Annotated[int, Field(ge=0)] = 0
 
-    def release(self, measure: Measure, progress: Progress = silent) -> Estimate:
+    def release(self, measure: Session, progress: Progress = silent) -> Estimate:
         """Measure cells and steps, and fit the cube of maximum entropy: the product of its marginals."""
         measured = measure_marginals(measure, self.share)
         progress("measure cells and steps", 1.0)

@@ -9,7 +9,7 @@ from gridveil.mechanisms.base import Progress, silent
 from gridveil.mechanisms.literature.linear import least_squares
 from gridveil.model.estimate import Estimate
 from gridveil.model.units import Floats
-from gridveil.trusted.kernel.measure import Measure
+from gridveil.trusted.kernel.session import Session
 from gridveil.trusted.kernel.transforms import Haar
 
 EQUAL_NOISE = 0.0  # on the sums of left minus right halves, as Privelet's weights amount to
@@ -19,7 +19,7 @@ EQUAL_NOISE = 0.0  # on the sums of left minus right halves, as Privelet's weigh
 class Privelet:
     """All Haar wavelets of every pillar, with noise: unbiased, and long periods cost little more than short ones."""
 
-    def release(self, measure: Measure, progress: Progress = silent) -> Estimate:
+    def release(self, measure: Session, progress: Progress = silent) -> Estimate:
         """Measure the coefficients, and invert the transform."""
         x, y = wavelets(measure.grid.nx), wavelets(measure.grid.ny)
         answers = measure.transform(Haar(exponent=EQUAL_NOISE), measure.epsilon, x=x, y=y)

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from gridveil.mechanisms.literature.boxes import Boxes, Shape, paint, shape_of, sides_of
 from gridveil.model.units import Floats, Ints
-from gridveil.trusted.kernel.measure import Measure
+from gridveil.trusted.kernel.session import Session
 
 
 def longest_axes(boxes: Boxes, shape: Shape) -> Ints:
@@ -44,7 +44,7 @@ class Search:
     move in. That is `2 * rounds + 1` measurements at most, each with `epsilon`.
     """
 
-    def __init__(self, measure: Measure, boxes: Boxes, axes: Ints, epsilon: float) -> None:
+    def __init__(self, measure: Session, boxes: Boxes, axes: Ints, epsilon: float) -> None:
         self._measure, self._epsilon = measure, epsilon
         numbers = np.arange(len(boxes))
         self._sides = sides_of(boxes)[numbers, axes]

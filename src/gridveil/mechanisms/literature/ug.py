@@ -18,7 +18,7 @@ from gridveil.mechanisms.literature.grids import (
     near_cubes,
 )
 from gridveil.model.estimate import Estimate
-from gridveil.trusted.kernel.measure import Measure
+from gridveil.trusted.kernel.session import Session
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class UniformGrid:
     total_share: Share = TOTAL_SHARE
     constant: Positive = 10.0
 
-    def release(self, measure: Measure, progress: Progress = silent) -> Estimate:
+    def release(self, measure: Session, progress: Progress = silent) -> Estimate:
         """Measure the total, then the blocks."""
         shape = shape_of(measure)
         cube = whole(shape)

@@ -10,7 +10,7 @@ from pydantic import Field
 from gridveil.mechanisms.base import Progress, silent
 from gridveil.mechanisms.literature.linear import least_squares
 from gridveil.model.estimate import Estimate
-from gridveil.trusted.kernel.measure import Measure
+from gridveil.trusted.kernel.session import Session
 from gridveil.trusted.kernel.transforms import Haar
 
 TWENTY = {"k": 20}
@@ -26,7 +26,7 @@ class WaveletPerturbation:
 
     k: Annotated[int, Field(ge=1)] = 10
 
-    def release(self, measure: Measure, progress: Progress = silent) -> Estimate:
+    def release(self, measure: Session, progress: Progress = silent) -> Estimate:
         """Measure the coefficients, and spread them over their steps."""
         kept = min(self.k, 1 << (measure.window.steps - 1).bit_length())
         answers = measure.transform(Haar(kept), measure.epsilon)

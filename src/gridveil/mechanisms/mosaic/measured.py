@@ -16,7 +16,7 @@ from gridveil.mechanisms.mosaic.regions import look_bound, regions_differ
 from gridveil.mechanisms.mosaic.runs import choose_runs, plan_time
 from gridveil.model.units import WH_PER_KWH, Ints
 from gridveil.trusted.kernel.bound import Bound
-from gridveil.trusted.kernel.measure import Measure, Measurement, NoiseKind
+from gridveil.trusted.kernel.session import Measurement, NoiseKind, Session
 
 
 class MosaicBounds(NamedTuple):
@@ -63,7 +63,7 @@ class Measured:
         }
 
 
-def measure_all(measure: Measure, noise: NoiseKind) -> Measured:
+def measure_all(measure: Session, noise: NoiseKind) -> Measured:
     """Spend the whole budget: who, whether regions differ, how much, where, when and, if they do, regional profiles."""
     given, grid, window = measure.bound, measure.grid, measure.window
     free = given.window >= given.step * window.steps

@@ -19,7 +19,7 @@ from gridveil.mechanisms.mosaic.time import TimeEstimate, estimate_time
 from gridveil.model.estimate import Estimate, Posterior
 from gridveil.model.units import Floats
 from gridveil.model.values import Product
-from gridveil.trusted.kernel.measure import Measure, NoiseKind
+from gridveil.trusted.kernel.session import NoiseKind, Session
 
 RATIO_ERROR = 0.03
 """How well the fitted population tells how much less is left under the bound of time than under that of space."""
@@ -53,7 +53,7 @@ class Mosaic:
     seed: Annotated[int, Field(ge=0)] = 0
     chooses_bounds: ClassVar[bool] = True
 
-    def release(self, measure: Measure, progress: Progress = silent) -> Estimate:
+    def release(self, measure: Session, progress: Progress = silent) -> Estimate:
         """Measure households' totals, choose bounds by them, measure total, regions and steps, and infer the rest."""
         shape = None
         if self.profile is not None:
@@ -82,7 +82,7 @@ class Mosaic:
         )
         return Estimate(values, errors, {**measured.details(), "debias_factor": factor, "draws": draws})
 
-    def _space(self, measure: Measure, measured: Measured, draws: int) -> SpaceEstimate:
+    def _space(self, measure: Session, measured: Measured, draws: int) -> SpaceEstimate:
         total = float(measured.whole.values[0]), 2 * float(measured.whole.scales[0]) ** 2
         return estimate_space(
             measure.grid,
@@ -96,7 +96,7 @@ class Mosaic:
         )
 
     def _time(
-        self, measure: Measure, measured: Measured, space: SpaceEstimate, shape: Floats | None, draws: int
+        self, measure: Session, measured: Measured, space: SpaceEstimate, shape: Floats | None, draws: int
     ) -> TimeEstimate:
         population, bounds = measured.population, measured.bounds
         left = population.mean(bounds.time.window)

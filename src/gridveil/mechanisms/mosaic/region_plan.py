@@ -58,7 +58,7 @@ class RegionMeasurement:
         return int(self.part.max()) + 1
 
     def labels(self) -> NDArray[np.int16]:
-        """Return the labels (x, y, t) for `Measure.sums`: region after region, in each the parts of the day."""
+        """Return the labels (x, y, t) for `Session.sums`: region after region, in each the parts of the day."""
         region, part = self.region.astype(np.int16), self.part.astype(np.int16)
         return region[:, :, None] * np.int16(self.parts) + part
 

@@ -15,7 +15,7 @@ from gridveil.mechanisms.mosaic.interaction import RegionDeviations, Setting, de
 from gridveil.mechanisms.mosaic.region_plan import RegionMeasurement, RegionPlan
 from gridveil.model.units import Floats, Ints
 from gridveil.trusted.kernel.bound import Bound
-from gridveil.trusted.kernel.measure import Measure, Measurement
+from gridveil.trusted.kernel.session import Measurement, Session
 
 CONVINCED = 3.0
 """Log odds of differences against none, at which they are believed. Of looks at London households, in places that have
@@ -52,7 +52,7 @@ def look_bound(given: Bound, steps: int, population: TotalsDistribution) -> Boun
     return Bound(given.step, min(given.window, max(1, round(population.quantile(BOUND_QUANTILE)))))
 
 
-def regions_differ(measure: Measure, plan: RegionPlan, bound: Bound) -> bool:
+def regions_differ(measure: Session, plan: RegionPlan, bound: Bound) -> bool:
     """Take the first look, and return whether it makes differences likely enough to measure them."""
     look = plan.test
     measured = measure.sums(look.labels(), look.epsilon, bound=bound)

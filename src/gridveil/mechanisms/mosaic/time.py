@@ -10,7 +10,7 @@ from gridveil.mechanisms.inference.simplex import project
 from gridveil.mechanisms.mosaic.calendar_prior import SPREADS, CalendarPrior, PriorSpread, SummedPrior, grouped
 from gridveil.model.units import Floats, Ints
 from gridveil.model.window import Window
-from gridveil.trusted.kernel.measure import Measurement
+from gridveil.trusted.kernel.session import Measurement
 
 LARGEST = 600
 """More sums than this are fitted a block at a time: time grows with the third power."""

@@ -13,7 +13,7 @@ import numpy as np
 from gridveil.mechanisms.inference.quadtree import QuadtreeLevel, depth_of_pillars, levels
 from gridveil.mechanisms.stpt.pattern import Pattern
 from gridveil.model.units import Floats, Ints
-from gridveil.trusted.kernel.measure import Measure
+from gridveil.trusted.kernel.session import Session
 
 TIME_BUDGET = 0.15
 """The fraction of the sanitising epsilon that blocks of time take, if there are any."""
@@ -37,7 +37,7 @@ class BlockSums:
     level: QuadtreeLevel
 
 
-def measure_blocks(measure: Measure, pattern: Pattern, epsilon: float) -> BlockSums:
+def measure_blocks(measure: Session, pattern: Pattern, epsilon: float) -> BlockSums:
     """Choose blocks by what the pattern lets expect, and measure them for `epsilon` altogether.
 
     The choice reads released numbers only. Each of the two partitions covers every (cell, step) once, so a household

@@ -19,7 +19,7 @@ from gridveil.model.errors import MissingExtraError, UsageError
 from gridveil.model.estimate import Estimate
 from gridveil.model.units import Floats
 from gridveil.model.values import Product
-from gridveil.trusted.kernel.measure import Measure
+from gridveil.trusted.kernel.session import Session
 
 AtLeastOne = Annotated[int, Field(ge=1)]
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
@@ -59,7 +59,7 @@ class Stpt:
             msg = "partition 'blocks' needs levels of cells and a profile of time: use forecaster 'refined'"
             raise UsageError(msg, code="stpt-blocks-forecaster")
 
-    def release(self, measure: Measure, progress: Progress = silent) -> Estimate:
+    def release(self, measure: Session, progress: Progress = silent) -> Estimate:
         """Spend the pattern's part of the budget on the training window, and the rest on the published one."""
         try:
             from gridveil.mechanisms.stpt import learn
@@ -89,7 +89,7 @@ class Stpt:
         details = {"time_blocks": sums.time.size, "space_blocks": sums.space.size, "space_depth": sums.level.depth}
         return Estimate(Product.of(space, time), errors, details)
 
-    def _release_parts(self, measure: Measure, pattern: Floats, epsilon: float) -> Estimate:
+    def _release_parts(self, measure: Session, pattern: Floats, epsilon: float) -> Estimate:
         labels = quantize(pattern, self.buckets, self.quantizer)
         return release_parts(measure, pattern, labels, epsilon, self.calibration, self.spread)
 

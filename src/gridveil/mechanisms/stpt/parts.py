@@ -8,14 +8,14 @@ import numpy as np
 
 from gridveil.model.estimate import Estimate, NoisyParts
 from gridveil.model.units import Floats, Ints
-from gridveil.trusted.kernel.measure import Measure
+from gridveil.trusted.kernel.session import Session
 
 Calibration = Literal["joint", "theorem8"]
 Spread = Literal["proportional", "uniform"]
 
 
 def release_parts(
-    measure: Measure, pattern: Floats, labels: Ints, epsilon: float, calibration: Calibration, spread: Spread
+    measure: Session, pattern: Floats, labels: Ints, epsilon: float, calibration: Calibration, spread: Spread
 ) -> Estimate:
     """Measure the sum of each part for `epsilon` altogether and spread it over the part's cells and steps."""
     if calibration == "theorem8":

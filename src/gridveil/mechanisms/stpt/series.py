@@ -16,7 +16,7 @@ import numpy as np
 from gridveil.mechanisms.inference.quadtree import QuadtreeLevel
 from gridveil.model.errors import UsageError
 from gridveil.model.units import Floats, Ints
-from gridveil.trusted.kernel.measure import Measure
+from gridveil.trusted.kernel.session import Session
 
 # How the training window is shared out: most to the root, whose tail seeds the forecast, and to the deepest level,
 # which tells the cells apart. At depth 5 these are per cent.
@@ -107,7 +107,7 @@ def labels_of(slices: list[Slice], train_steps: int) -> Ints:
     return labels
 
 
-def measure_series(measure: Measure, slices: list[Slice], train_steps: int, epsilon: float) -> list[Series]:
+def measure_series(measure: Session, slices: list[Slice], train_steps: int, epsilon: float) -> list[Series]:
     """Measure the block sums of all slices at once, for `epsilon` altogether."""
     noisy = measure.sums(labels_of(slices, train_steps), epsilon, window=measure.window.before(train_steps))
     series, first = [], 0

@@ -17,7 +17,7 @@ from gridveil.model.units import Ints
 from gridveil.model.window import Window
 from gridveil.trusted.engines.base.schema import HouseholdsTable, ReadingsTable
 from gridveil.trusted.kernel.bound import Bound
-from gridveil.trusted.kernel.source import Source
+from gridveil.trusted.kernel.kernel import Source
 from gridveil.trusted.kernel.transforms import Haar
 from gridveil.trusted.source.ingest import ingest
 

@@ -21,9 +21,8 @@ from gridveil.research.audit.canaries import TRAIN, Worlds
 from gridveil.research.audit.transcript import Recorder, Said
 from gridveil.trusted.budget import PureDP
 from gridveil.trusted.kernel import kernel as trusted
-from gridveil.trusted.kernel.kernel import Kernel, Record
+from gridveil.trusted.kernel.kernel import Kernel, Record, Source
 from gridveil.trusted.kernel.noise import Noise
-from gridveil.trusted.kernel.source import Source
 
 TODAY = date(2026, 1, 1)
 SMALL = {"train_steps": TRAIN, "epochs": 1, "depth": 2, "buckets": 6}
@@ -83,7 +82,7 @@ def run_once(case: AuditCase, *, canary: bool, noise: Noise | None = None, write
     if plan.spec.private_bound:
         estimate = release_with_private_bound(kernel, plan.mechanism)
     else:
-        estimate = plan.mechanism.release(kernel.face())
+        estimate = plan.mechanism.release(kernel.session())
     label = make_label(plan, kernel, estimate, TODAY)
     return Outcome(estimate, label, kernel.records, files=_files(plan, estimate, label) if write else {})
 

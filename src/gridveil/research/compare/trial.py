@@ -103,7 +103,7 @@ def steps_before(name: str, parameters: tuple[tuple[str, Any], ...] = ()) -> int
 def release(trial: Trial, placed: Placed) -> tuple[Floats, Bound]:
     """Return what the method of a trial makes of the data, kWh (x, y, t), with seeded noise, and the bound it used.
 
-    A registered mechanism runs as in a publication, on the face of a kernel; a yardstick looks at the data itself. Of
+    A registered mechanism runs as in a publication, in a session of a kernel; a yardstick looks at the data itself. Of
     several bounds on the window that were chosen privately, the largest is returned.
     """
     if steps_before(trial.mechanism, trial.parameters) > placed.dataset.train_steps:
@@ -117,7 +117,7 @@ def release(trial: Trial, placed: Placed) -> tuple[Floats, Bound]:
     kernel = Kernel(placed.source(), window, budget=PureDP(trial.epsilon), bound=trial.bound, noise=SeededLaplace(seed))
     mechanism = make(trial.mechanism, dict(trial.parameters))
     if AUTO not in trial.bound_names:
-        return mechanism.release(kernel.face()).dense() / WH_PER_KWH, trial.bound
+        return mechanism.release(kernel.session()).dense() / WH_PER_KWH, trial.bound
     estimate = release_with_private_bound(kernel, mechanism, error_bars=False)
     used = [record.bound for record in kernel.records if record.bound is not None and record.window == window]
     return estimate.dense() / WH_PER_KWH, max(used, key=lambda bound: bound.window, default=trial.bound)

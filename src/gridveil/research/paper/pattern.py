@@ -81,7 +81,7 @@ def honest(trial: PatternTrial, placed: Placed) -> tuple[Floats, Floats]:
     tree = levels(placed.grid, min(mechanism.depth, depth_of_quarters(placed.grid)))
     slices = equal_slices if mechanism.forecaster == "plain" else weighted_slices
     parts = slices(tree, mechanism.train_steps, mechanism.lookback)
-    series = measure_series(kernel.face(), parts, mechanism.train_steps, epsilon)
+    series = measure_series(kernel.session(), parts, mechanism.train_steps, epsilon)
     training = learn.Training(mechanism.lookback, mechanism.epochs, mechanism.seed)
     if mechanism.forecaster == "plain":
         pattern = learn.plain_pattern(series, trial.clip, steps, training, silent)

@@ -52,7 +52,7 @@ class RunRuntime:
                 if stage == LEARNING and done == 1.0:
                     learnt = time.perf_counter()
 
-            make(trial.mechanism, {}).release(kernel.face(), tell)
+            make(trial.mechanism, {}).release(kernel.session(), tell)
         seconds = time.perf_counter() - started
         learning = learnt - started if learnt else None
         facts = {"mechanism": trial.mechanism, "epsilon": trial.epsilon, "repeat": trial.repeat}

@@ -12,6 +12,18 @@ MOST_HOUSEHOLDS = 2**27
 LARGEST_WINDOW_BOUND = 2**63 // MOST_HOUSEHOLDS
 """Wh (69 GWh): the sum over all steps and households stays inside int64. Known before a row is read."""
 
+SUPPLY = 23_000
+"""Watts of a 100 A supply at 230 V: few homes ever use more. A public number, and the default step bound's power."""
+
+
+def default_step_bound(seconds: int) -> int:
+    """Return the step bound of a step of so many seconds where none is stated, Wh: all that `SUPPLY` delivers.
+
+    >>> default_step_bound(1800)
+    11500
+    """
+    return max(1, SUPPLY * seconds // 3600)
+
 
 @dataclass(frozen=True)
 class Bound:
@@ -51,7 +63,3 @@ class Bound:
     def over(self, steps: int, other: int) -> Bound:
         """Return this bound of a window of `steps` steps, carried over to one of `other` steps pro rata."""
         return Bound(self.step, max(1, self.window * other // steps))
-
-
-SUPPLY = 23_000
-"""Watts of a 100 A supply at 230 V: few homes ever use more."""

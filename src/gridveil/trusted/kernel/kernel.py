@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from threading import RLock
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
+from gridveil.geography.grid import Grid
 from gridveil.model.errors import BudgetError, UsageError
 from gridveil.model.progress import Progress, silent
 from gridveil.model.units import Ints
@@ -20,23 +21,75 @@ from gridveil.model.window import Window
 from gridveil.trusted.budget import PureDP
 from gridveil.trusted.kernel.account import MOST_TERMS, ROUNDING, Account, Marks
 from gridveil.trusted.kernel.bound import Bound
-from gridveil.trusted.kernel.checks import check_scales, checked_epsilon
-from gridveil.trusted.kernel.measure import Deviations, Measure, Measurement, NoiseKind, NoisyAnswers
-from gridveil.trusted.kernel.noise import ExactNoise, Noise
-from gridveil.trusted.kernel.permit import Permit
+from gridveil.trusted.kernel.labels import Slab, is_held, slabs_of
+from gridveil.trusted.kernel.noise import ExactNoise, Noise, check_scales
 from gridveil.trusted.kernel.questions.deviations import ask_deviations
-from gridveil.trusted.kernel.questions.question import KernelQuestion, Kind, Scope, unit_scale
+from gridveil.trusted.kernel.questions.question import KernelQuestion, Kind, Scope, checked_epsilon
 from gridveil.trusted.kernel.questions.strategies import ask_matrix, ask_transform
-from gridveil.trusted.kernel.questions.strategy import Factors
-from gridveil.trusted.kernel.questions.sums import ask_staircase_sums, ask_sums
-from gridveil.trusted.kernel.slabs import Slab, is_held, slabs_of
-from gridveil.trusted.kernel.source import Source
-from gridveil.trusted.kernel.transforms import Fourier, Haar
+from gridveil.trusted.kernel.questions.sums import ask_household_totals, ask_sums
+from gridveil.trusted.kernel.session import NoiseKind, Session
 
 SUMMING = "bound and sum the households"
 
+QUESTIONS: dict[Kind, Callable[..., KernelQuestion]] = {
+    "sums": ask_sums,
+    "matrix": ask_matrix,
+    "transform": ask_transform,
+    "deviations": ask_deviations,
+    "household_totals": ask_household_totals,
+}
+"""All that can be asked. Each states its guarantee."""
+
 Losses = dict[tuple[Window, Bound], NDArray[np.float64]]
 """What every pillar has lost on each window under each bound."""
+
+
+class Source(Protocol):
+    """The contributions of all households: each in one cell, integer Wh per step.
+
+    Required of an implementation, because the kernel's guarantee rests on it: a household's rows influence
+    only its own contribution, a household is in exactly one cell, and neither success nor failure of a call, nor
+    the shape of its answer, depends on the rows.
+    """
+
+    @property
+    def grid(self) -> Grid:
+        """The public grid."""
+
+    @property
+    def window(self) -> Window:
+        """All steps that were read: a training window may come before the published one."""
+
+    def bounded_cube(self, window: Window, bound: Bound, rows: slice | None = None) -> NDArray[np.int64]:
+        """Return the sums over households of their bounded contributions, axes (x, y, t), Wh.
+
+        rows: `slice(first, end)` of the x axis, for just that slab of the cube; `None` for all of it. Slabs are parts
+            of the same cube: a household is bounded by its whole window, and is in one slab only.
+        """
+
+    def count_totals(self, window: Window, step_bound: int, edges: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Count the households whose total of capped steps is in `[edges[i], edges[i+1])`; the last bin is open.
+
+        Households without a reading in the window are not counted.
+        """
+
+
+class Permit(Protocol):
+    """A ledger's leave to measure one release.
+
+    Required of an implementation, because the ledger's guarantee rests on it: when `use` returns, a debit of `epsilon`
+    that names all windows covered is on disk and within the population's cap; it returns at most once.
+    """
+
+    @property
+    def epsilon(self) -> Fraction:
+        """The exact amount that is debited: a kernel's whole budget."""
+
+    def covers(self, window: Window) -> bool:
+        """Whether the debit names every step of this window."""
+
+    def use(self) -> None:
+        """Write the debit down for good, or raise and leave nothing that may be answered."""
 
 
 @dataclass(frozen=True)
@@ -55,12 +108,12 @@ class Record:
 class Kernel:
     """Holds the source, answers measurements, and refuses those that would overspend.
 
-    Guarantee: everything that leaves through its five questions together is epsilon-differentially private for
+    Guarantee: everything that leaves through its questions together is epsilon-differentially private for
     adding or removing one household with its whole series in all windows and its place, `epsilon` being the budget.
     Argument: a household is in one pillar and its contribution to each (window, bound) satisfies the bound,
     so the loss of a transcript is at most the sum over accounts of their knapsack values in that pillar plus the
-    fixed charges (see `Account`, `household_totals`, `ask_staircase_sums`). Before each measurement that sum, rounded
-    up, is compared with the budget in every pillar; the decision depends on public numbers and earlier answers only.
+    fixed charges (see `Account`, `ask_household_totals`, `ask_staircase_sums`). Before each measurement that sum,
+    rounded up, is compared with the budget in every pillar; the decision depends on public numbers and earlier answers.
     Charging precedes answering: a measurement that fails half-way stays spent. One measurement is made at a time,
     whoever asks; a copy of a kernel, in this process or a forked one, would spend the budget again and is refused.
 
@@ -133,162 +186,45 @@ class Kernel:
         left = self._budget.epsilon - Fraction(self.spent)
         return max(0.0, math.nextafter(float(left), -math.inf))
 
-    def face(self, bound: Bound | None = None) -> Measure:
-        """Return what a mechanism is handed: public facts and the measurements, no way to the source.
+    def session(self, bound: Bound | None = None) -> Session:
+        """Return what a mechanism is handed: public facts and the questions, no way to the source.
 
-        bound: what questions are asked under unless they name another, carried over to other windows pro rata; by
-            default the kernel's own. It must be public or paid for. `epsilon` is what remains when the face is made.
+        bound: what questions are asked under unless they name another; by default the kernel's own. It must be public
+            or paid for. `epsilon` of the session is what remains when it is made.
         """
-        usual = self._bound if bound is None else bound
 
-        def under(options: dict[str, Any]) -> dict[str, Any]:
-            if options.get("bound") is not None:
-                return options
-            window = options.get("window")
-            if type(window) is Window and window != self._window:
-                return {**options, "bound": usual.over(self._window.steps, window.steps)}
-            return {**options, "bound": usual}
+        # A function, not a bound method: that would carry the kernel, and with it the source, as an attribute.
+        def ask(*question: Any, **options: Any) -> tuple[KernelQuestion, Ints]:  # noqa: ANN401  # as in `_ask`
+            return self._ask(*question, **options)
 
-        def sums(labels: ArrayLike | None, epsilon: float, **options: Any) -> Measurement:  # noqa: ANN401  # as in Sums
-            return self.sums(labels, epsilon, **under(options))
-
-        def matrix(
-            x: ArrayLike | None,
-            y: ArrayLike | None,
-            t: ArrayLike | None,
-            epsilon: float,
-            **options: Any,  # noqa: ANN401  # as in Matrix
-        ) -> NoisyAnswers:
-            return self.matrix(x, y, t, epsilon, **under(options))
-
-        def transform(transform: Fourier | Haar, epsilon: float, **options: Any) -> NoisyAnswers:  # noqa: ANN401  # as in Transform
-            return self.transform(transform, epsilon, **under(options))
-
-        def deviations(labels: ArrayLike, epsilon: float, **options: Any) -> Deviations:  # noqa: ANN401  # as in DeviationsOf
-            return self.deviations(labels, epsilon, **under(options))
-
-        def household_totals(edges: ArrayLike, epsilon: float, *, window: Window | None = None) -> Measurement:
-            return self.household_totals(edges, epsilon, window=window)
-
-        # Functions, not bound methods: those would carry the kernel, and with it the source, as an attribute.
-        return Measure(
-            grid=self._source.grid,
-            window=self._window,
-            bound=usual,
-            epsilon=self.remaining,
-            sums=sums,
-            matrix=matrix,
-            transform=transform,
-            deviations=deviations,
-            household_totals=household_totals,
-            remaining=lambda: self.remaining,
+        return Session(
+            self._source.grid,
+            self._window,
+            self._bound if bound is None else bound,
+            self.remaining,
+            ask,
+            lambda: self.remaining,
         )
 
-    def sums(
+    def _ask(
         self,
-        labels: ArrayLike | None,
+        kind: Kind,
+        window: Window,
+        bound: Bound | None,
         epsilon: float,
-        *,
-        window: Window | None = None,
-        bound: Bound | None = None,
-        relative: ArrayLike | None = None,
-        sequential: bool = False,
-        noise: NoiseKind = "laplace",
-    ) -> Measurement:
-        """Measure the sum of the cube over each label, with noise that costs `epsilon`.
+        **options: Any,  # noqa: ANN401  # those of the question
+    ) -> tuple[KernelQuestion, Ints]:
+        """Work a question out, and answer it. Only questions of the table are taken: a proof cannot come from outside.
 
-        labels: integers broadcastable to the cube (x, y, t); label `i` makes answer `i`, -1 is not measured. `None` is
-            every cell and step by itself, in the order x, y, t: as if they were numbered so, without the numbers.
-        window, bound: of the cube; by default the published window, and the given bound carried over to the window.
-        relative: how large the noise scales are relative to each other; equal by default.
-        sequential: charge every label by itself, as if a household could be at its worst in all labels at once
-            (the paper's Theorem 8). Valid, and never less noise than the joint calculation.
-        noise: "staircase" has less variance than "laplace" where no pillar has steps in more than one label, and much
-            less at an epsilon of 10 and above; there it shows what a lonely household used almost exactly.
-
-        Guarantee: see `ask_sums` and `ask_staircase_sums`. The joint loss of all measurements is what counts against
-        the budget.
+        bound: `None` is the kernel's own.
         """
-        kinds = {"laplace": ask_sums, "staircase": ask_staircase_sums}
-        if noise not in kinds:
-            msg = f"noise {noise!r}: there are {' and '.join(kinds)}"
-            raise UsageError(msg, code="noise-unknown")
-        scope, epsilon = self._scope(window, bound), checked_epsilon(epsilon)
-        question = kinds[noise](scope, labels, epsilon, relative=relative, sequential=sequential)
-        return Measurement(self._answer(question), question.scales, question.staircase)
-
-    def matrix(
-        self,
-        x: ArrayLike | None,
-        y: ArrayLike | None,
-        t: ArrayLike | None,
-        epsilon: float,
-        *,
-        window: Window | None = None,
-        bound: Bound | None = None,
-    ) -> NoisyAnswers:
-        """Measure the strategy `x (x) y (x) t` of the cube, with equal noise on all answers that costs `epsilon`.
-
-        x, y, t: a matrix for each axis (row, place), or `None` for an identity. Their entries are rounded to multiples
-        of a power of two that public numbers give; what was applied comes back with the answers.
-
-        Guarantee: see `ask_matrix`.
-        """
-        question, factors = ask_matrix(self._scope(window, bound), x, y, t, checked_epsilon(epsilon))
-        return self._answer_strategy(question, factors)
-
-    def transform(
-        self,
-        transform: Fourier | Haar,
-        epsilon: float,
-        *,
-        x: ArrayLike | None = None,
-        y: ArrayLike | None = None,
-        window: Window | None = None,
-        bound: Bound | None = None,
-    ) -> NoisyAnswers:
-        """Measure a transform of every pillar's time series, with noise that costs `epsilon`.
-
-        x, y: matrices across space, as in `matrix`.
-
-        Guarantee: see `ask_transform`.
-        """
-        question, factors = ask_transform(self._scope(window, bound), transform, x, y, checked_epsilon(epsilon))
-        return self._answer_strategy(question, factors)
-
-    def deviations(
-        self, labels: ArrayLike, epsilon: float, *, window: Window | None = None, bound: Bound | None = None
-    ) -> Deviations:
-        """Measure how unevenly the cube is spread in each label: `sum |value - mean of the label|`, Wh.
-
-        Guarantee: see `ask_deviations`.
-        """
-        question, sizes = ask_deviations(self._scope(window, bound), labels, checked_epsilon(epsilon))
-        return Deviations(self._answer(question) / sizes, question.scales / sizes)
-
-    def household_totals(self, edges: ArrayLike, epsilon: float, *, window: Window | None = None) -> Measurement:
-        """Measure how many households have a window total in each bin, with noise that costs `epsilon`.
-
-        edges: increasing integers, Wh. Bin `i` is `[edges[i], edges[i+1])`, the last one is open; a total below the
-        first edge is in none. Steps are capped at the kernel's step bound first.
-
-        Guarantee: a household is in at most one bin, so one count moves by one: with scale `1 / epsilon` the loss is
-        `epsilon`, in every pillar, whatever else is measured (a fixed charge).
-        """
-        window, epsilon = self._scope(window, None).window, checked_epsilon(epsilon)
-        bins = np.array(edges, dtype=np.int64)  # a copy, which nobody else can change after the check
-        if bins.ndim != 1 or not len(bins) or (np.diff(bins) <= 0).any():
-            msg = "edges must be a list of increasing whole numbers of Wh"
-            raise UsageError(msg, code="edges-invalid")
-        scales = np.full(len(bins), unit_scale(1.0, epsilon))
-        check_scales(scales)
-        with self._one_at_a_time:
-            self._charge(window, fixed=epsilon)
-            self._records.append(Record("household_totals", len(bins), epsilon, window, None))
-            self._progress(SUMMING, 0.0)
-            true = self._source.count_totals(window, self._bound.step, bins)
-            self._progress(SUMMING, 1.0)
-            return Measurement(self._noise.add(true, scales), scales)
+        if type(window) is not Window or not (bound is None or type(bound) is Bound):
+            msg = f"a measurement is of a Window under a Bound, not of {window!r} under {bound!r}"
+            raise UsageError(msg, code="scope-invalid")
+        shape = (self._source.grid.nx, self._source.grid.ny, window.steps)
+        scope = Scope(window, self._bound if bound is None else bound, shape)
+        question = QUESTIONS[kind](scope, checked_epsilon(epsilon), **options)
+        return question, self._answer(question)
 
     def _answer(self, question: KernelQuestion) -> Ints:
         """Charge for a question, then answer it."""
@@ -299,10 +235,9 @@ class Kernel:
                 self._charge(scope.window, fixed=question.epsilon)
             else:
                 self._charge_weights(scope.window, scope.bound, *question.weights)
-            answers, staircase = int(question.scales.size), question.staircase
-            noise: NoiseKind = "staircase" if staircase else "laplace"
-            self._records.append(Record(question.kind, answers, question.epsilon, scope.window, scope.bound, noise))
-            exact = question.exact(self._slabs(scope.window, scope.bound))
+            self._records.append(_record(question))
+            exact = self._exact(question)
+            staircase = question.staircase
             if staircase:
                 return self._noise.add_staircase(exact, staircase)
             # In place: of a large cube, the answers to `None` fill the memory. An audit's noise keeps what it is given.
@@ -312,26 +247,15 @@ class Kernel:
                     self._progress("draw the noise", some.stop / len(exact))
             return exact
 
-    def _answer_strategy(self, question: KernelQuestion, factors: Factors) -> NoisyAnswers:
-        """Answer a strategy, and return from its integers to Wh."""
-        unit = 2.0 ** -sum(factor.bits for factor in factors if factor)
-        values = self._answer(question).astype(np.float64)
-        x, y, t = (factor.matrix if factor else None for factor in factors)
-        return NoisyAnswers(values * unit, question.scales * unit, x, y, t)
-
-    def _scope(self, window: Window | None, bound: Bound | None) -> Scope:
-        of = self._window if window is None else window
-        if type(of) is not Window or not (bound is None or type(bound) is Bound):
-            msg = f"a measurement is of a Window under a Bound, not of {window!r} under {bound!r}"
-            raise UsageError(msg, code="scope-invalid")
-        return Scope(of, self._bound_of(window, bound), (self._source.grid.nx, self._source.grid.ny, of.steps))
-
-    def _bound_of(self, window: Window | None, bound: Bound | None) -> Bound:
-        if bound is not None:
-            return bound
-        if window is None or window == self._window:
-            return self._bound
-        return self._bound.over(self._window.steps, window.steps)
+    def _exact(self, question: KernelQuestion) -> Ints:
+        """Return the true answers, in an array of their own."""
+        scope = question.scope
+        if not isinstance(question.exact, np.ndarray):
+            return question.exact(self._slabs(scope.window, scope.bound))
+        self._progress(SUMMING, 0.0)
+        counts = self._source.count_totals(scope.window, scope.bound.step, question.exact)
+        self._progress(SUMMING, 1.0)
+        return counts.copy()
 
     def _slabs(self, window: Window, bound: Bound) -> Iterator[Slab]:
         """Give out a cube in slabs, all of it in one if it is held. Which it is depends on its public shape alone."""
@@ -399,6 +323,13 @@ class Kernel:
                 f"(spent {self.spent:.6g}, remaining {self.remaining:.6g}, over by {after - budget:.3g}); not made"
             )
             raise BudgetError(msg, code="over-budget")
+
+
+def _record(question: KernelQuestion) -> Record:
+    """Return what the label tells of a question."""
+    bound = None if isinstance(question.exact, np.ndarray) else question.scope.bound
+    noise: NoiseKind = "staircase" if question.staircase else "laplace"
+    return Record(question.kind, question.scales.size, question.epsilon, question.scope.window, bound, noise)
 
 
 def _checked(cube: Ints, shape: tuple[int, int, int]) -> Ints:

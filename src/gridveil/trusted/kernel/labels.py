@@ -1,8 +1,13 @@
-"""Exact sums of a cube by label. Labels keep their small shape: an axis of length 1 stands for "the same all along"."""
+"""A cube by labels and in slabs: exact sums, and what a pillar has of each label. Public numbers decide all shapes.
+
+Labels keep their small shape: an axis of length 1 stands for "the same all along". Cubes that are too large to be held
+are asked for and answered in slabs of rows along x.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import math
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -11,7 +16,45 @@ from numpy.typing import ArrayLike, NDArray
 from gridveil.model.errors import UsageError
 from gridveil.model.units import Ints
 from gridveil.trusted.kernel.account import Marks
-from gridveil.trusted.kernel.slabs import Slab
+
+Slab = tuple[slice, Ints]
+"""Some rows of a cube along x, and the cube's values there."""
+
+HELD_VALUES = 2**27
+"""Cells x steps that a kernel keeps between questions, of all its cubes together: 1 GB, an eighth of the memory that a
+year of hours on 256 x 256 cells is published in. A larger cube is asked for anew, slab by slab, for every question."""
+
+SLAB_VALUES = 2**24
+"""Cells x steps, or answers, that are worked on at a time: 128 MB. A slab has one row at least."""
+
+WIDEST_RATIO = 2.0**100
+"""Relative scales stay where floats have full precision."""
+
+
+def is_held(values: int) -> bool:
+    """Return whether so many cells x steps are few enough to be held: a public number decides."""
+    return values <= HELD_VALUES
+
+
+def check_held(shape: tuple[int, int, int]) -> None:
+    """Refuse a cube that is too large to be held, for questions that look at it as a whole."""
+    if not is_held(math.prod(shape)):
+        msg = (
+            f"only sums can be measured of a cube of {shape[0]} x {shape[1]} x {shape[2]}: other questions take at "
+            f"most {HELD_VALUES} cells x steps; use a coarser grid, a shorter window, or a mechanism that measures "
+            "sums, as mosaic, stpt, identity and even do"
+        )
+        raise UsageError(msg, code="cube-too-large")
+
+
+def slabs_of(shape: tuple[int, ...]) -> Iterator[slice]:
+    """Give out the first axis of an array of this shape in runs of about SLAB_VALUES values. Public numbers only.
+
+    >>> [rows.start for rows in slabs_of((5, 2**23))]
+    [0, 2, 4]
+    """
+    rows = max(1, SLAB_VALUES // math.prod(shape[1:]))
+    return (slice(first, min(first + rows, shape[0])) for first in range(0, shape[0], rows))
 
 
 def as_labels(labels: ArrayLike, shape: tuple[int, int, int]) -> Marks:
@@ -30,6 +73,22 @@ def as_labels(labels: ArrayLike, shape: tuple[int, int, int]) -> Marks:
         msg = f"label {marks.min()}: labels are 0, 1, 2, ...; -1 is not measured"
         raise UsageError(msg, code="labels-negative")
     return marks
+
+
+def relative_scales(relative: ArrayLike | None, marks: Marks) -> NDArray[np.float64]:
+    """Return how large the noise scales of the labels are relative to each other, one for each label."""
+    count = int(marks.max()) + 1
+    if not count:
+        msg = "all labels are -1: there is nothing to measure"
+        raise UsageError(msg, code="nothing-to-measure")
+    if relative is None:
+        return np.ones(count)
+    ratios = np.array(relative, dtype=np.float64)  # a copy: what is charged for is what is used
+    within = (ratios >= 1 / WIDEST_RATIO) & (ratios <= WIDEST_RATIO)
+    if ratios.ndim != 1 or len(ratios) < count or not within.all():
+        msg = f"relative scales: give one positive number, neither tiny nor huge, for each of the {count} labels"
+        raise UsageError(msg, code="relative-scales")
+    return ratios
 
 
 def sum_slabs(slabs: Iterable[Slab], marks: Marks, count: int) -> Ints:

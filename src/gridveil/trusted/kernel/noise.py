@@ -12,7 +12,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from gridveil.model.errors import UsageError
+from gridveil.model.errors import BudgetError, UsageError
 from gridveil.model.units import Ints
 from gridveil.trusted.kernel.account import ROUNDING
 from gridveil.trusted.kernel.discrete_laplace import VECTORISED_FROM, add_discrete_laplace, random_words
@@ -33,6 +33,18 @@ SETTINGS = "OPENSSL_CONF"
 AT_SECURE = 23
 DEFAULT_SETTINGS = Path("/usr/local/ssl/openssl.cnf")
 """The file that OpenDP's OpenSSL obeys if the environment variable names no other."""
+
+
+def check_scales(scales: NDArray[np.float64]) -> None:
+    """Refuse noise that the sampler or the accounting could not represent."""
+    # One of those that are the same in memory (a stride of 0) stands for all: there may be as many as the cube has.
+    scales = scales[tuple(slice(None) if stride else slice(1) for stride in scales.strides)]
+    if not (scales <= LARGEST_SCALE).all():
+        msg = f"noise of scale {scales.max():.3g} Wh does not fit 64-bit integers: raise epsilon or lower the bounds"
+        raise BudgetError(msg, code="noise-too-large")
+    if not (scales >= SMALLEST_SCALE).all():
+        msg = f"noise of scale {scales.min():.3g} Wh is none at all: lower epsilon"
+        raise BudgetError(msg, code="noise-too-small")
 
 
 class Noise(Protocol):

@@ -14,7 +14,7 @@ from gridveil.trusted.engines.base.partitions import has_fields
 from gridveil.trusted.engines.base.registry import connect
 from gridveil.trusted.engines.base.schema import HouseholdsTable, ReadingsTable
 from gridveil.trusted.engines.base.settings import EngineSettings
-from gridveil.trusted.kernel.slabs import is_held
+from gridveil.trusted.kernel.labels import is_held
 from gridveil.trusted.source.again import examples, look_again, resolved
 from gridveil.trusted.source.checkpoints import digest, run_key
 from gridveil.trusted.source.parts import Readings, Summed, contributions, doubtful, together

@@ -10,9 +10,8 @@ from gridveil.model.window import Window
 from gridveil.publishing.bounded import release_with_private_bound
 from gridveil.trusted.budget import PureDP
 from gridveil.trusted.kernel.bound import Bound
-from gridveil.trusted.kernel.kernel import Kernel
+from gridveil.trusted.kernel.kernel import Kernel, Source
 from gridveil.trusted.kernel.noise import Noise
-from gridveil.trusted.kernel.source import Source
 
 
 @dataclass(frozen=True)
@@ -36,5 +35,5 @@ class Publication:
         if self.chooses_bound:
             estimate = release_with_private_bound(kernel, mechanism, error_bars=False)
         else:
-            estimate = mechanism.release(kernel.face())
+            estimate = mechanism.release(kernel.session())
         return estimate.dense() / WH_PER_KWH

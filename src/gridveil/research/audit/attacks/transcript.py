@@ -14,8 +14,8 @@ import numpy as np
 from gridveil.model.errors import UsageError
 from gridveil.model.units import Floats, Ints
 from gridveil.research.audit.attacks.publication import Publication
+from gridveil.trusted.kernel.kernel import Source
 from gridveil.trusted.kernel.noise import ExactNoise
-from gridveil.trusted.kernel.source import Source
 from gridveil.trusted.kernel.staircase import Staircase
 
 BATCH = 200_000

@@ -9,15 +9,12 @@ from gridveil.model.errors import UsageError
 from gridveil.model.units import Floats, Ints
 from gridveil.trusted.kernel.account import Account, Marks
 from gridveil.trusted.kernel.bound import Bound
-from gridveil.trusted.kernel.checks import relative_scales
-from gridveil.trusted.kernel.labels import as_labels, sum_by_label
-from gridveil.trusted.kernel.questions.question import KernelQuestion, Scope, at_once, unit_scale
-from gridveil.trusted.kernel.questions.saturation import saturated
-from gridveil.trusted.kernel.slabs import check_held
+from gridveil.trusted.kernel.labels import as_labels, check_held, relative_scales, sum_by_label
+from gridveil.trusted.kernel.questions.question import KernelQuestion, Scope, at_once, saturated, unit_scale
 
 
-def ask_deviations(scope: Scope, labels: ArrayLike, epsilon: float) -> tuple[KernelQuestion, Ints]:
-    """Return the question for the deviations of each label, and the labels' sizes; see `Kernel.deviations`.
+def ask_deviations(scope: Scope, epsilon: float, labels: ArrayLike) -> KernelQuestion:
+    """Return the question for the deviations of each label; see `Session.deviations`.
 
     Guarantee: a Wh in a label moves its deviations by at most its slope (`slopes_of`): a weight in the account. By its
     step bound alone, a household moves those of all labels together by at most `most_changed`. The smaller of the two
@@ -34,15 +31,15 @@ def ask_deviations(scope: Scope, labels: ArrayLike, epsilon: float) -> tuple[Ker
         msg = "every label has one cell and step, and none can deviate from itself: there is nothing to measure"
         raise UsageError(msg, code="nothing-to-measure")
     scale = unit_scale(min(by_window, by_step), epsilon)
-    question = KernelQuestion(
+    return KernelQuestion(
         "deviations",
         scope,
         epsilon,
         at_once(lambda cube: deviations_by_label(cube, marks, sizes)),
         np.maximum(sizes, 1) * scale,
         (marks, slopes / scale) if by_window <= by_step else None,
+        per_wh=np.maximum(sizes, 1),
     )
-    return question, np.maximum(sizes, 1)
 
 
 def sizes_of(marks: Marks, count: int) -> Ints:

@@ -1,33 +1,62 @@
-"""Strategies: a matrix for each axis, and transforms of time with proofs of their own."""
+"""Strategies: a matrix for each axis, and transforms of time with proofs of their own.
+
+Real entries are rounded to integers, so that the kernel applies them exactly.
+"""
 
 from __future__ import annotations
 
-from dataclasses import replace
+import math
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gridveil.model.errors import UsageError
-from gridveil.model.units import Floats
+from gridveil.model.errors import BudgetError, UsageError
+from gridveil.model.units import Floats, Ints
 from gridveil.trusted.kernel.account import Marks
+from gridveil.trusted.kernel.labels import check_held
 from gridveil.trusted.kernel.questions.question import (
     KernelQuestion,
     Kind,
+    Matrices,
     Scope,
     as_weights,
     at_once,
     knapsack,
+    saturated,
     unit_scale,
 )
-from gridveil.trusted.kernel.questions.strategy import Factors, apply_exactly, column_sums, factors_of, round_all, whole
-from gridveil.trusted.kernel.slabs import check_held
 from gridveil.trusted.kernel.transforms import Fourier, Haar
+
+LARGEST_COLUMN = 2**52
+"""Of absolute entries added up, in units of the rounding: whole numbers below 2**53 add up exactly in doubles."""
+MOST_BITS = 30
+"""Of all factors together: finer rounding would gain nothing, and take int64 to its limits."""
+BITS_OF_NOISE = 48
+"""Noise of a larger scale than two to this power is left to coarser rounding (see `LARGEST_SCALE`)."""
+
+
+@dataclass(frozen=True)
+class Factor:
+    """What a strategy does along one axis: integer `rows` (row, place), standing for `rows / 2**bits`."""
+
+    rows: Ints
+    bits: int
+
+    @property
+    def matrix(self) -> Floats:
+        """The matrix that is applied."""
+        return self.rows / 2.0**self.bits
+
+
+Factors = tuple[Factor | None, Factor | None, Factor | None]
+"""Of a strategy along x, y and t; `None` is an identity."""
 
 
 def ask_matrix(
-    scope: Scope, x: ArrayLike | None, y: ArrayLike | None, t: ArrayLike | None, epsilon: float
-) -> tuple[KernelQuestion, Factors]:
-    """Return the question for the strategy `x (x) y (x) t`, and its factors as rounded; see `Kernel.matrix`.
+    scope: Scope, epsilon: float, x: ArrayLike | None, y: ArrayLike | None, t: ArrayLike | None
+) -> KernelQuestion:
+    """Return the question for the strategy `x (x) y (x) t`; see `Session.matrix`.
 
     Guarantee: before noise, the answers are whole numbers. A Wh in cell and step (x, y, t) moves all of them together
     by at most the product of the rounded factors' absolute column sums there: divided by the scale, these are the
@@ -38,13 +67,13 @@ def ask_matrix(
     factors = round_all(matrices, knapsack(scope, column_sums(matrices)) / epsilon)
     columns = column_sums(whole(factors))
     scale = unit_scale(knapsack(scope, columns), epsilon)
-    return _question("matrix", scope, epsilon, factors, np.array([scale]), as_weights(columns / scale)), factors
+    return _question("matrix", scope, epsilon, factors, np.array([scale]), as_weights(columns / scale))
 
 
 def ask_transform(
-    scope: Scope, transform: Fourier | Haar, x: ArrayLike | None, y: ArrayLike | None, epsilon: float
-) -> tuple[KernelQuestion, Factors]:
-    """Return the question for a transform of every pillar, and its factors as rounded; see `Kernel.transform`.
+    scope: Scope, epsilon: float, transform: Fourier | Haar, x: ArrayLike | None, y: ArrayLike | None
+) -> KernelQuestion:
+    """Return the question for a transform of every pillar; see `Session.transform`.
 
     Guarantee: a household is in one pillar, so it moves the answers by the transform of its contribution times
     entries of the space matrices: together, each divided by its relative scale, by at most the largest product of their
@@ -62,13 +91,13 @@ def ask_transform(
     factors = round_all(matrices, _own(scope, transform, matrices, None) * float(relative.max()) / epsilon)
     bits = factors[2].bits if factors[2] else 0
     scales = relative * unit_scale(_own(scope, transform, whole(factors), bits), epsilon)
-    return _question("transform", scope, epsilon, factors, scales, None), factors
+    return _question("transform", scope, epsilon, factors, scales, None)
 
 
 def _own(
     scope: Scope,
     transform: Fourier | Haar,
-    matrices: tuple[Floats | None, Floats | None, Floats | None],
+    matrices: Matrices,
     bits: int | None,
 ) -> float:
     """Return what a transform costs if the noise has its relative scales."""
@@ -87,7 +116,106 @@ def _question(
     scales: Floats,
     weights: tuple[Marks, Floats] | None,
 ) -> KernelQuestion:
+    """Return the question for a strategy that was rounded. Its answers are in units of the rounding."""
     lengths = zip(factors, scope.shape, strict=True)
     shape = tuple(length if factor is None else len(factor.rows) for factor, length in lengths)
     exact = at_once(lambda cube: apply_exactly(cube, factors))
-    return KernelQuestion(kind, scope, epsilon, exact, np.broadcast_to(scales, shape), weights)
+    x, y, t = (factor.matrix if factor else None for factor in factors)
+    return KernelQuestion(
+        kind,
+        scope,
+        epsilon,
+        exact,
+        np.broadcast_to(scales, shape),
+        weights,
+        per_wh=2.0 ** sum(factor.bits for factor in factors if factor),
+        matrices=(x, y, t),
+    )
+
+
+def checked_matrix(matrix: ArrayLike, length: int) -> Floats:
+    """Return a strategy's factor for an axis of this length, or refuse it."""
+    given = np.array(matrix, dtype=np.float64)  # a copy: what is charged for is what is applied
+    if given.ndim != 2 or not given.size or given.shape[1] != length:  # noqa: PLR2004  # a matrix
+        msg = f"a strategy for an axis of {length} needs a matrix with {length} columns, not one of shape {given.shape}"
+        raise UsageError(msg, code="strategy-shape")
+    if not (np.isfinite(given).all() and (np.abs(given) <= 2.0**MOST_BITS).all() and given.any()):
+        msg = f"a strategy's entries must be finite, not all zero, and at most 2**{MOST_BITS}"
+        raise UsageError(msg, code="strategy-entries")
+    return given
+
+
+def round_all(matrices: Matrices, scale: float) -> Factors:
+    """Round a strategy's factors, to be measured with noise of about `scale` Wh."""
+    bits = rounding_bits(matrices, scale)
+    x, y, t = (None if matrix is None else rounded(matrix, bits) for matrix in matrices)
+    return x, y, t
+
+
+def rounding_bits(matrices: Matrices, scale: float) -> int:
+    """Return how many bits after the point to keep in each factor that is not whole, if the noise is to be `scale` Wh.
+
+    Uses public numbers only. Whole factors need none.
+    """
+    fractional = sum(matrix is not None and not is_whole(matrix) for matrix in matrices)
+    if not fractional:
+        return 0
+    if not 0 < scale < math.inf:
+        msg = f"a strategy that calls for noise of scale {scale:g} Wh: scale the matrix, or change epsilon"
+        raise BudgetError(msg, code="strategy-scale")
+    room = BITS_OF_NOISE - math.ceil(math.log2(scale))
+    return max(0, min(MOST_BITS, room) // fractional)
+
+
+def rounded(matrix: Floats, bits: int) -> Factor:
+    """Round a factor to multiples of `2**-bits`.
+
+    >>> rounded(np.array([[0.3, 1.0]]), 2).rows
+    array([[1, 4]])
+    """
+    bits = 0 if is_whole(matrix) else bits
+    rows = np.rint(matrix * 2.0**bits).astype(np.int64)
+    if not rows.any():
+        msg = f"a strategy's entries of at most {np.abs(matrix).max():.3g} vanish when rounded: scale the matrix up"
+        raise UsageError(msg, code="strategy-vanishes")
+    if (np.abs(rows.astype(np.float64)).sum(axis=0) >= LARGEST_COLUMN).any():
+        msg = f"a strategy of {len(rows)} rows with entries up to {np.abs(matrix).max():.3g} cannot be charged exactly"
+        raise UsageError(msg, code="strategy-not-chargeable")
+    return Factor(rows, bits)
+
+
+def is_whole(matrix: Floats) -> bool:
+    """Return whether all entries are whole numbers."""
+    return bool((matrix == np.rint(matrix)).all())
+
+
+def factors_of(x: ArrayLike | None, y: ArrayLike | None, t: ArrayLike | None, shape: tuple[int, ...]) -> Matrices:
+    """Return a strategy's matrices, checked; `None` is an identity."""
+    given = zip((x, y, t), shape, strict=True)
+    fx, fy, ft = (None if matrix is None else checked_matrix(matrix, length) for matrix, length in given)
+    return fx, fy, ft
+
+
+def column_sums(matrices: Matrices) -> Floats:
+    """Return how often a Wh in each cell and step is counted, axes (x, y, t); of length 1 along an identity.
+
+    Of whole matrices as `rounded` lets them pass, the sums along an axis are exact.
+    """
+    x, y, t = (np.ones(1) if matrix is None else np.abs(matrix).sum(axis=0) for matrix in matrices)
+    return np.asarray(np.einsum("i,j,k->ijk", x, y, t), dtype=np.float64)
+
+
+def whole(factors: Factors) -> Matrices:
+    """Return the factors' integers as matrices: what is applied, in units of the rounding."""
+    x, y, t = (None if factor is None else factor.rows.astype(np.float64) for factor in factors)
+    return x, y, t
+
+
+def apply_exactly(cube: Ints, factors: Factors) -> Ints:
+    """Return `(x (x) y (x) t) cube` in integers, exact, cut off at +-2**62 (see `saturated`)."""
+    wrapped, nearly = cube, cube.astype(np.float64)
+    for axis, factor in enumerate(factors):
+        if factor is not None:
+            wrapped = np.moveaxis(np.tensordot(factor.rows, wrapped, axes=(1, axis)), 0, axis)
+            nearly = np.moveaxis(np.tensordot(factor.rows.astype(np.float64), nearly, axes=(1, axis)), 0, axis)
+    return saturated(wrapped, nearly)

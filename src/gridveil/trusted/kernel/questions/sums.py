@@ -1,4 +1,4 @@
-"""Sums of the cube by label."""
+"""Sums of the cube by label, and counts of households by their totals."""
 
 from __future__ import annotations
 
@@ -11,18 +11,36 @@ from numpy.typing import ArrayLike
 from gridveil.model.errors import UsageError
 from gridveil.model.units import Ints
 from gridveil.trusted.kernel.account import Account
-from gridveil.trusted.kernel.checks import relative_scales
-from gridveil.trusted.kernel.labels import as_labels, crowding, most_steps, sum_slabs
+from gridveil.trusted.kernel.labels import Slab, as_labels, crowding, most_steps, relative_scales, sum_slabs
 from gridveil.trusted.kernel.noise import SMALLEST_SCALE
 from gridveil.trusted.kernel.questions.question import KernelQuestion, Scope, unit_scale
-from gridveil.trusted.kernel.slabs import Slab
 from gridveil.trusted.kernel.staircase import best_staircase
 
 
 def ask_sums(
-    scope: Scope, labels: ArrayLike | None, epsilon: float, *, relative: ArrayLike | None, sequential: bool
+    scope: Scope,
+    epsilon: float,
+    labels: ArrayLike | None,
+    *,
+    relative: ArrayLike | None,
+    sequential: bool,
+    noise: str,
 ) -> KernelQuestion:
-    """Return the question for the sum of the cube over each label; see `Kernel.sums`.
+    """Return the question for the sum of the cube over each label; see `Session.sums`.
+
+    Guarantee: see `ask_laplace_sums` and `ask_staircase_sums`.
+    """
+    kinds = {"laplace": ask_laplace_sums, "staircase": ask_staircase_sums}
+    if noise not in kinds:
+        msg = f"noise {noise!r}: there are {' and '.join(kinds)}"
+        raise UsageError(msg, code="noise-unknown")
+    return kinds[noise](scope, epsilon, labels, relative=relative, sequential=sequential)
+
+
+def ask_laplace_sums(
+    scope: Scope, epsilon: float, labels: ArrayLike | None, *, relative: ArrayLike | None, sequential: bool
+) -> KernelQuestion:
+    """Return the question for sums with Laplace noise.
 
     Guarantee: the scales are `s * relative` with `s` such that this measurement by itself costs `epsilon` in the
     worst-off pillar: its own knapsack value, or the sum over labels `i` of
@@ -47,8 +65,8 @@ def ask_sums(
 def _ask_every_value(scope: Scope, epsilon: float, *, relative: ArrayLike | None, sequential: bool) -> KernelQuestion:
     """Return the question for every cell and step by itself, in the order x, y, t, without labels for them.
 
-    Guarantee: that of `ask_sums` for labels 0, 1, 2, ... and equal scales `b`. Each cell and step is in one label,
-    which weighs `1 / b`: to an account that is one weight for all of them, just as if they were one label
+    Guarantee: that of `ask_laplace_sums` for labels 0, 1, 2, ... and equal scales `b`. Each cell and step is in one
+    label, which weighs `1 / b`: to an account that is one weight for all of them, just as if they were one label
     (see `varying`).
     """
     if relative is not None or sequential:
@@ -69,9 +87,9 @@ def _ask_every_value(scope: Scope, epsilon: float, *, relative: ArrayLike | None
 
 
 def ask_staircase_sums(
-    scope: Scope, labels: ArrayLike | None, epsilon: float, *, relative: ArrayLike | None, sequential: bool
+    scope: Scope, epsilon: float, labels: ArrayLike | None, *, relative: ArrayLike | None, sequential: bool
 ) -> KernelQuestion:
-    """Return the same question, answered with staircase noise; see `Kernel.sums`.
+    """Return the question for sums with staircase noise.
 
     Guarantee: a fixed charge of `epsilon`. In pillar `p` a household moves the sum of label `i` by at most
     `min(step * n_i(p), window)` (`n_i(p)`: steps of `p` in label `i`), which is 0 in labels that the pillar has no step
@@ -92,3 +110,17 @@ def ask_staircase_sums(
     # Noise that is zero in practice keeps a scale that one can divide by.
     scales = np.full(count, max(math.sqrt(staircase.variance / 2), SMALLEST_SCALE))
     return KernelQuestion("sums", scope, epsilon, lambda slabs: sum_slabs(slabs, marks, count), scales, None, staircase)
+
+
+def ask_household_totals(scope: Scope, epsilon: float, edges: ArrayLike) -> KernelQuestion:
+    """Return the question for the number of households with a window total in each bin; see `Session.household_totals`.
+
+    Guarantee: a household is in at most one bin, so one count moves by one: with scale `1 / epsilon` the loss is
+    `epsilon`, in every pillar, whatever else is measured (a fixed charge).
+    """
+    bins = np.array(edges, dtype=np.int64)  # a copy, which nobody else can change after the check
+    if bins.ndim != 1 or not len(bins) or (np.diff(bins) <= 0).any():
+        msg = "edges must be a list of increasing whole numbers of Wh"
+        raise UsageError(msg, code="edges-invalid")
+    scales = np.full(len(bins), unit_scale(1.0, epsilon))
+    return KernelQuestion("household_totals", scope, epsilon, bins, scales, None)

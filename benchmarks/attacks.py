@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from gridveil.geography.grid import Grid
-from gridveil.model.units import Floats, Ints
+from gridveil.model.arrays import Floats, Ints
 from gridveil.model.window import Window
 from gridveil.research.audit.attacks.differencing import exposed
 from gridveil.research.audit.attacks.publication import Publication

@@ -22,9 +22,9 @@ from stamp import stamp
 
 from gridveil.geography.area import Area
 from gridveil.geography.grid import Grid
+from gridveil.model.arrays import Floats
 from gridveil.model.estimate import Posterior
-from gridveil.model.folder import new_folder
-from gridveil.model.units import Floats
+from gridveil.model.files import new_folder
 from gridveil.model.window import Window
 from gridveil.release.format.files import LABEL, README, VALUES, dump_label
 from gridveil.release.format.netcdf import write_slabs

@@ -23,9 +23,9 @@ from typing import Any
 from mosaic import BOUNDS, CASES, CLIP, EPSILONS, WORKLOADS
 
 from gridveil.mechanisms.registry import make
+from gridveil.model.arrays import box_sums, prefix_sums
 from gridveil.model.estimate import Posterior
-from gridveil.model.prefix import box_sums, prefix_sums
-from gridveil.publishing.bounded import release_with_private_bound
+from gridveil.publishing.statement import release_with_private_bound
 from gridveil.research.commands.study_bar import study_bar
 from gridveil.research.compare.question import parse_method
 from gridveil.research.compare.study import run_study

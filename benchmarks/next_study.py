@@ -21,15 +21,15 @@ from typing import Any
 import numpy as np
 
 from gridveil.mechanisms.mosaic import Mosaic
-from gridveil.mechanisms.mosaic.public_shape import read_shape
-from gridveil.model.units import WH_PER_KWH, Floats
+from gridveil.mechanisms.mosaic.time import read_shape
+from gridveil.model.arrays import WH_PER_KWH, Floats
 from gridveil.model.window import Window
-from gridveil.publishing.bounded import release_with_private_bound
-from gridveil.publishing.learned_shape import BACK, average_day
+from gridveil.publishing.next_release import BACK, average_day
+from gridveil.publishing.statement import release_with_private_bound
 from gridveil.research.datasets.dataset import Dataset, Placed
 from gridveil.research.datasets.lcl import HOUR, load_lcl
 from gridveil.research.datasets.placements import place_dataset
-from gridveil.simulate.errors import mre_floor, range_sums, wape
+from gridveil.simulate.rehearse import mre_floor, range_sums, wape
 from gridveil.simulate.sources import SeededLaplace
 from gridveil.simulate.workloads import draw_workload
 from gridveil.trusted.budget import PureDP

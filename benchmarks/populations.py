@@ -19,9 +19,9 @@ from pathlib import Path
 import numpy as np
 
 from gridveil.mechanisms.bounds.bounds import space_bound
-from gridveil.mechanisms.bounds.fit import fit_population
 from gridveil.mechanisms.bounds.histogram import Bins, histogram_epsilon
-from gridveil.model.units import Floats, Ints
+from gridveil.mechanisms.bounds.population import fit_population
+from gridveil.model.arrays import Floats, Ints
 from gridveil.model.window import Window
 from gridveil.research.commands.study_bar import study_bar
 from gridveil.research.datasets.halves import HalfTowns

@@ -22,10 +22,9 @@ from numpy.typing import NDArray
 
 from gridveil.geography.grid import Grid
 from gridveil.mechanisms.registry import make
-from gridveil.model.prefix import box_sums, prefix_sums
-from gridveil.model.units import Floats
+from gridveil.model.arrays import Floats, box_sums, prefix_sums
 from gridveil.model.window import Window
-from gridveil.publishing.bounded import release_with_private_bound
+from gridveil.publishing.statement import release_with_private_bound
 from gridveil.release.format.label import GridFacts, Label, MechanismFacts, Privacy, WindowFacts
 from gridveil.release.format.write import write_release
 from gridveil.release.query.open import Release, open_release

@@ -31,9 +31,8 @@ from gridveil.geography.area import Area
 from gridveil.geography.grid import Grid
 from gridveil.mechanisms.registry import make
 from gridveil.model.window import Window
-from gridveil.publishing.bounded import release_with_private_bound
-from gridveil.release.format.room import most_bytes
-from gridveil.release.format.write import write_release
+from gridveil.publishing.statement import release_with_private_bound
+from gridveil.release.format.write import most_bytes, write_release
 from gridveil.release.query.open import open_release
 from gridveil.release.verify.verify import verify
 from gridveil.trusted.budget import PureDP

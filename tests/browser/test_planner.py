@@ -23,7 +23,7 @@ from tests.browser.hands import (
     table,
 )
 
-from gridveil.release.export.places import centres
+from gridveil.release.export.table import centres
 from gridveil.release.query.open import Release, open_release
 
 CASTLE = [[-0.45, 51.41], [-0.33, 51.42], [-0.36, 51.47], [-0.44, 51.46], [-0.45, 51.41]]

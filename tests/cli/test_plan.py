@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tests.attack_rates import stated_rates
 
-from gridveil.simulate.plan_words import privacy
+from gridveil.simulate.plan_report import privacy
 
 GRIDVEIL = str(Path(sys.executable).parent / "gridveil")
 PLACE = "--extent 0,0,800,800 --grid 8x8 --start 2013-02-04T00:00 --steps 48 --mechanism even"

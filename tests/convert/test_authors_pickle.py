@@ -11,8 +11,7 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from gridveil.convert.authors_pickle import SNIPPET
-from gridveil.convert.convert import convert
+from gridveil.convert.convert import SNIPPET, convert
 from gridveil.geography.grid import Grid
 from gridveil.model.errors import InputError
 from gridveil.model.window import Window

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gridveil.convert.lcl import Lcl
-from gridveil.trusted.engines.duckdb.lines import as_batch
+from gridveil.trusted.engines.duckdb.csv_table import as_batch
 
 LCL = b"LCLid,stdorToU,DateTime,KWH/hh (per half hour) \r\n"
 STRAY = [
@@ -39,7 +39,7 @@ def test_lcl(load: Any, stray: bytes, end: bytes, monkeypatch: pytest.MonkeyPatc
     expected = [("MAC000002", f"2012-10-12T{hour:02}:00", float(hour)) for hour in range(20)]
     text = LCL + end.join([*lines[:7], stray, *lines[7:]]) + end
     for number, block in enumerate((8 * 2**20, 211 if len(stray) < 2**10 else 2**17)):
-        monkeypatch.setattr("gridveil.trusted.engines.duckdb.lines.BLOCK", block)
+        monkeypatch.setattr("gridveil.trusted.engines.duckdb.csv_table.BLOCK", block)
         found, done = load("lcl", small=text, out=f"out{number}")
         assert [row for row in found if row[0] == "MAC000002"] == expected
         assert {row[0] for row in found} <= {"MAC000002", "MAC000003"}

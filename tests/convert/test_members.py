@@ -57,7 +57,7 @@ def test_a_zip_is_read_as_a_stream(load: Any, tmp_path: Path, monkeypatch: pytes
         return read(self, size)
 
     monkeypatch.setattr(zipfile.ZipExtFile, "read", spy)
-    monkeypatch.setattr("gridveil.trusted.engines.duckdb.lines.BLOCK", 2**16)
+    monkeypatch.setattr("gridveil.trusted.engines.duckdb.csv_table.BLOCK", 2**16)
     found, done = load("cer", path)
     assert (len(found), done.lines) == (50_000, 50_000)
     assert 0 < min(sizes) <= max(sizes) == 2**16  # a line's end is looked for in smaller steps

@@ -66,7 +66,7 @@ def test_zeros_before_a_clients_first_use_are_left_out_also_across_blocks(
     lines = [day(f"2011-01-01 00:{15 * (i % 4):02}:00".replace("00:00:", f"{i // 4:02}:00:"), *v) for i, v in
              enumerate(values, start=1)]  # fmt: skip
     for number, block in enumerate((2**20, 40)):
-        monkeypatch.setattr("gridveil.trusted.engines.duckdb.lines.BLOCK", block)
+        monkeypatch.setattr("gridveil.trusted.engines.duckdb.csv_table.BLOCK", block)
         found, done = load("uci", LD=HEADER + b"".join(lines), out=f"out{number}")
         assert [kwh for _, kwh in one(found, "MT_001")] == [0.5, 0.0, 1.0]
         assert [kwh for _, kwh in one(found, "MT_002")] == [0.25, 0.0, 0.0, 0.25, 0.0]

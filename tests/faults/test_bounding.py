@@ -16,10 +16,12 @@ from tests.trusted.source import parted, test_interruptions, test_slices
 from gridveil.model.errors import InputError
 from gridveil.trusted.engines.base.scratch import Scratch
 from gridveil.trusted.engines.duckdb import engine as duckdb_engine
-from gridveil.trusted.engines.duckdb import slices, tables
+from gridveil.trusted.engines.duckdb import parquet_table as slices
+from gridveil.trusted.engines.duckdb import tables
 from gridveil.trusted.engines.spark.engine import SparkEngine
-from gridveil.trusted.source import checkpoints, rules
 from gridveil.trusted.source import ingest as ingest_module
+from gridveil.trusted.source import parts as checkpoints
+from gridveil.trusted.source import rules
 from gridveil.trusted.source.source import IngestedSource
 
 Guard = Callable[[dict[str, Any]], Callable[[], None]]

@@ -19,8 +19,9 @@ from tests.leak import town
 
 from gridveil.mechanisms.stpt import mechanism as stpt
 from gridveil.mechanisms.stpt import series
-from gridveil.model import folder
-from gridveil.publishing import next_recovery, next_release, statement
+from gridveil.model import files as folder
+from gridveil.publishing import next_checks as next_recovery
+from gridveil.publishing import next_release, statement
 from gridveil.publishing import run as publication
 from gridveil.trusted.kernel.kernel import Kernel
 

@@ -18,10 +18,10 @@ from gridveil.convert.loader import WrongLayoutError
 from gridveil.convert.members import find
 from gridveil.geography.area import Area
 from gridveil.geography.grid import Grid
-from gridveil.mechanisms.mosaic.public_shape import read_shape
+from gridveil.mechanisms.mosaic.time import read_shape
 from gridveil.publishing.spec import make_spec, read_spec
 from gridveil.release.format.files import dump_label, load_label
-from gridveil.trusted.engines.duckdb.lines import as_batch
+from gridveil.trusted.engines.duckdb.csv_table import as_batch
 
 FOLDER = Path(tempfile.mkdtemp(prefix="gridveil-fuzz-"))
 GRIDS = (Grid(-1, -1, 3, 2, nx=4, ny=3, crs="EPSG:4326"), Grid(0, 0, 4, 3, nx=4, ny=3))

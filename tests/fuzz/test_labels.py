@@ -16,7 +16,7 @@ from tests.release.conftest import make_label
 from gridveil.cli import areas
 from gridveil.geography.area import Area
 from gridveil.geography.grid import Grid
-from gridveil.mechanisms.mosaic.public_shape import read_shape
+from gridveil.mechanisms.mosaic.time import read_shape
 from gridveil.model.errors import GridveilError
 from gridveil.publishing.plan import Plan
 from gridveil.publishing.spec import make_spec, read_spec

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from gridveil.mechanisms.registry import make
-from gridveil.publishing.bounded import FACTOR, release_with_private_bound
+from gridveil.publishing.statement import FACTOR, release_with_private_bound
 from gridveil.release.format.files import load_label
 from gridveil.release.format.label import MechanismFacts
 from gridveil.release.format.write import write_release

@@ -24,7 +24,7 @@ from gridveil.publishing.run import run
 from gridveil.publishing.spec import Spec, make_spec
 from gridveil.release.format.debit_facts import differing
 from gridveil.release.query.open import open_release
-from gridveil.release.verify.verify_label import check_facts
+from gridveil.release.verify.verify import check_facts
 from gridveil.simulate.sources import Tape
 from gridveil.trusted.kernel import kernel
 from gridveil.trusted.ledger.book import create_ledger

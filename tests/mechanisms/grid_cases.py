@@ -5,9 +5,9 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 
 from gridveil.mechanisms.base import Mechanism
-from gridveil.mechanisms.literature.boxes import paint, subdivide, whole
+from gridveil.mechanisms.literature.grids import paint, subdivide, whole
+from gridveil.model.arrays import Floats
 from gridveil.model.estimate import Estimate, NoisyParts
-from gridveil.model.units import Floats
 from gridveil.model.window import Window
 from gridveil.simulate.sources import kernel_on
 from gridveil.trusted.kernel.bound import Bound

@@ -10,8 +10,8 @@ from tests.mechanisms.grid_cases import (
     release,
 )
 
-from gridveil.mechanisms.literature.boxes import whole
 from gridveil.mechanisms.literature.dpcube import DpCube, all_cuts, best_cuts, box_sums, prefix_sums
+from gridveil.mechanisms.literature.grids import whole
 from gridveil.model.estimate import NoisyParts
 
 

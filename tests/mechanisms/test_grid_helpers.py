@@ -3,10 +3,18 @@
 import numpy as np
 import pytest
 
-from gridveil.mechanisms.literature.boxes import paint, sides_of, sizes_of, subdivide, whole
-from gridveil.mechanisms.literature.grids import blocks_worth, near_cubes
-from gridveil.mechanisms.literature.splits import halve, longest_axes
-from gridveil.mechanisms.literature.trees import TreeLevel, make_consistent
+from gridveil.mechanisms.literature.granularity import halve, longest_axes
+from gridveil.mechanisms.literature.grids import (
+    TreeLevel,
+    blocks_worth,
+    make_consistent,
+    near_cubes,
+    paint,
+    sides_of,
+    sizes_of,
+    subdivide,
+    whole,
+)
 
 
 @pytest.mark.parametrize("shape", [(1, 1, 1), (1, 1, 9), (5, 7, 24), (32, 32, 120)])

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from scipy.optimize import check_grad, minimize, rosen, rosen_der
 
-from gridveil.mechanisms.inference.lbfgs import minimise
+from gridveil.mechanisms.inference.field import minimise
+from gridveil.mechanisms.literature.hdmm import _square, p_identity, total_variance
 from gridveil.mechanisms.literature.linear import range_products
-from gridveil.mechanisms.literature.p_identity import _square, p_identity, total_variance
 
 
 def rms(strategy: np.ndarray) -> float:

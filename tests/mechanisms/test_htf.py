@@ -13,9 +13,9 @@ from tests.mechanisms.grid_cases import (
     window,
 )
 
-from gridveil.mechanisms.literature.boxes import whole
+from gridveil.mechanisms.literature.granularity import Search
+from gridveil.mechanisms.literature.grids import whole
 from gridveil.mechanisms.literature.htf import Htf
-from gridveil.mechanisms.literature.splits import Search
 from gridveil.model.estimate import NoisyParts
 from gridveil.simulate.sources import kernel_on
 

@@ -11,10 +11,10 @@ from gridveil.geography.grid import Grid
 from gridveil.mechanisms.inference import true_consumption
 from gridveil.mechanisms.mosaic import mechanism as mosaic
 from gridveil.mechanisms.registry import make
-from gridveil.mechanisms.stpt import learn
+from gridveil.mechanisms.stpt import network as learn
 from gridveil.model.estimate import Estimate
 from gridveil.model.window import Window
-from gridveil.publishing.bounded import release_with_private_bound
+from gridveil.publishing.statement import release_with_private_bound
 from gridveil.simulate.sources import SeededLaplace
 from gridveil.trusted.budget import PureDP
 from gridveil.trusted.kernel import labels as slabs

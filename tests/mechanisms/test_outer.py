@@ -6,8 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from gridveil.mechanisms.inference.marginals import Marginals
-from gridveil.mechanisms.inference.simplex import project
+from gridveil.mechanisms.inference.marginals import Marginals, project
 from gridveil.mechanisms.literature.outer import Outer, fit
 from gridveil.model.estimate import Replicates
 from gridveil.model.window import Window

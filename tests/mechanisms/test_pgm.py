@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize_scalar
 
-from gridveil.mechanisms.inference.marginals import Marginals
-from gridveil.mechanisms.inference.simplex import project
+from gridveil.mechanisms.inference.marginals import Marginals, project
 from gridveil.mechanisms.literature.pgm import Pgm, fit
 from gridveil.model.estimate import Replicates
 from gridveil.model.window import Window

@@ -5,9 +5,8 @@ import pytest
 
 from gridveil.geography.grid import Grid
 from gridveil.mechanisms.inference.quadtree import QuadtreeLevel, levels
-from gridveil.mechanisms.stpt.blocks import BlockSums, deepest_visible, measure_blocks, run_length, sum_runs
-from gridveil.mechanisms.stpt.distribute import distribute
-from gridveil.mechanisms.stpt.pattern import Pattern
+from gridveil.mechanisms.stpt.blocks import BlockSums, deepest_visible, distribute, measure_blocks, run_length, sum_runs
+from gridveil.mechanisms.stpt.series import Pattern
 from gridveil.model.window import Window
 from gridveil.simulate.sources import kernel_on
 from gridveil.trusted.kernel.bound import Bound

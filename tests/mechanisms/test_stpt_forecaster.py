@@ -2,10 +2,9 @@ import numpy as np
 import pytest
 import torch
 
-from gridveil.mechanisms.stpt import forecaster
-from gridveil.mechanisms.stpt.forecaster import forecast, join, sweep
-from gridveil.mechanisms.stpt.network import AttentionGru, repeatable_torch
-from gridveil.model.units import Floats
+from gridveil.mechanisms.stpt import network as forecaster
+from gridveil.mechanisms.stpt.network import AttentionGru, forecast, join, repeatable_torch, sweep
+from gridveil.model.arrays import Floats
 
 
 def test_sweep_stacks_windows_and_marks_targets_beyond_the_series() -> None:

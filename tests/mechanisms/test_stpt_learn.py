@@ -7,11 +7,10 @@ import pytest
 from gridveil.geography.grid import Grid
 from gridveil.mechanisms.base import silent
 from gridveil.mechanisms.inference.quadtree import levels
-from gridveil.mechanisms.stpt import learn
-from gridveil.mechanisms.stpt.calendar import harmonics
-from gridveil.mechanisms.stpt.forecaster import Windows
-from gridveil.mechanisms.stpt.series import Series, Slice, equal_slices, weighted_slices
-from gridveil.model.units import Floats
+from gridveil.mechanisms.stpt import network as learn
+from gridveil.mechanisms.stpt.network import Windows
+from gridveil.mechanisms.stpt.series import Series, Slice, equal_slices, harmonics, weighted_slices
+from gridveil.model.arrays import Floats
 from gridveil.model.window import Window
 
 WINDOW = Window(datetime(2013, 2, 4, tzinfo=UTC), timedelta(hours=1), 5)

@@ -5,10 +5,9 @@ from hypothesis import strategies as st
 
 from gridveil.geography.grid import Grid
 from gridveil.mechanisms.inference.quadtree import depth_of_quarters, levels
-from gridveil.mechanisms.stpt.levels import block_shares, cell_shares, hindcast, map_level
-from gridveil.mechanisms.stpt.series import Series, weighted_slices
-from gridveil.mechanisms.stpt.shrinkage import LEAST, posterior_mean, shrink
-from gridveil.model.units import Floats
+from gridveil.mechanisms.stpt.parts import LEAST, posterior_mean, shrink
+from gridveil.mechanisms.stpt.series import Series, block_shares, cell_shares, hindcast, map_level, weighted_slices
+from gridveil.model.arrays import Floats
 
 
 def tree_of(cube: Floats, scale: float, seed: int | None = None) -> list[Series]:

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from gridveil.mechanisms.stpt.quantize import Quantizer, quantize
-from gridveil.model.units import Floats, Ints
+from gridveil.mechanisms.stpt.parts import Quantizer, quantize
+from gridveil.model.arrays import Floats, Ints
 
 QUANTIZERS = get_args(Quantizer)
 

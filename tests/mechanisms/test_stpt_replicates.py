@@ -4,10 +4,9 @@ import numpy as np
 import pytest
 
 from gridveil.mechanisms.inference.quadtree import QuadtreeLevel
-from gridveil.mechanisms.stpt.blocks import BlockSums, sum_runs
-from gridveil.mechanisms.stpt.distribute import distribute
-from gridveil.mechanisms.stpt.pattern import Pattern
-from gridveil.mechanisms.stpt.replicates import replicate
+from gridveil.mechanisms.stpt.blocks import BlockSums, distribute, sum_runs
+from gridveil.mechanisms.stpt.mechanism import replicate
+from gridveil.mechanisms.stpt.series import Pattern
 
 PATTERN = Pattern(
     np.full((8, 8), 500.0), np.ones(48), total_variance=150_000.0**2, shape_variance=0.02, shape_memory=0.7

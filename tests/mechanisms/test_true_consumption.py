@@ -10,12 +10,12 @@ from scipy import stats
 
 from gridveil.geography.grid import Grid
 from gridveil.mechanisms.bounds import PrivateBound, TotalsDistribution
-from gridveil.mechanisms.inference.lumps import pinned, true_draws
+from gridveil.mechanisms.inference.space import pinned, true_draws
 from gridveil.mechanisms.inference.true_consumption import about_the_truth
 from gridveil.mechanisms.registry import make
 from gridveil.model.estimate import Estimate, LinearNoise, NoisyParts, Posterior, Replicates
 from gridveil.model.window import Window
-from gridveil.publishing.bounded import release_with_private_bound
+from gridveil.publishing.statement import release_with_private_bound
 from gridveil.simulate.sources import ArraySource, SeededLaplace
 from gridveil.trusted.budget import PureDP
 from gridveil.trusted.kernel.bound import Bound

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from gridveil.model import folder
+from gridveil.model import files as folder
 from gridveil.model.errors import UsageError
-from gridveil.model.folder import new_file, new_folder
+from gridveil.model.files import new_file, new_folder
 
 
 def names(path: Path) -> list[str]:

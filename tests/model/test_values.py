@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from gridveil.model import values
+from gridveil.model import arrays as values
+from gridveil.model.arrays import HeldValues, Lazy, Product, Scaled
 from gridveil.model.estimate import Estimate, NoisyParts
-from gridveil.model.values import HeldValues, Lazy, Product, Scaled
 
 RANDOM = np.random.default_rng(0)
 SPACE, TIME = RANDOM.gamma(2.0, 1e5, (5, 4)), RANDOM.random((3, 17))

@@ -11,7 +11,7 @@ from gridveil.mechanisms.registry import make
 from gridveil.model.errors import BudgetError, UsageError
 from gridveil.model.estimate import Estimate, NoisyParts
 from gridveil.model.window import Window
-from gridveil.publishing.bounded import FACTOR, release_with_private_bound
+from gridveil.publishing.statement import FACTOR, release_with_private_bound
 from gridveil.simulate.sources import kernel_on
 from gridveil.trusted.kernel.bound import Bound
 from gridveil.trusted.kernel.kernel import Kernel

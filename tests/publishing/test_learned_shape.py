@@ -7,10 +7,10 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 import pytest
 
-from gridveil.mechanisms.mosaic.public_shape import PublicShape
+from gridveil.mechanisms.mosaic.time import PublicShape
 from gridveil.mechanisms.registry import make
 from gridveil.model.window import Window
-from gridveil.publishing.learned_shape import LEAST, average_day
+from gridveil.publishing.next_release import LEAST, average_day
 
 HOUR = timedelta(hours=1)
 MONDAY = datetime(2013, 6, 3, tzinfo=UTC)

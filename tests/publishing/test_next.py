@@ -24,10 +24,9 @@ from gridveil.model.errors import BudgetError, InputError, UsageError
 from gridveil.publishing import next_release
 from gridveil.publishing.next_release import Waiting, run_next, upcoming
 from gridveil.publishing.run import Published, run
-from gridveil.publishing.series_lock import LOCK, alone
+from gridveil.publishing.schedule import LOCK, alone
 from gridveil.publishing.spec import make_spec
-from gridveil.release.format.files import LABEL, SUMS, VALUES, load_label
-from gridveil.release.format.sums import digest
+from gridveil.release.format.files import LABEL, SUMS, VALUES, digest, load_label
 from gridveil.release.query.open import open_release
 from gridveil.release.series.catalogue import CATALOGUE, read_catalogue, write_catalogue
 from gridveil.release.verify.verify import verify
@@ -241,7 +240,7 @@ def entries(settings: dict[str, Any], kind: str) -> int:
 
 def test_a_release_that_a_killed_run_left_is_listed_and_not_published_again(series: dict[str, Any]) -> None:
     settings = with_ledger(series)
-    kill_before("gridveil.publishing.next_recovery.write_catalogue", settings)
+    kill_before("gridveil.publishing.next_checks.write_catalogue", settings)
     assert (series["out"] / NAMES[0]).is_dir()
     assert not (series["out"] / CATALOGUE).exists()
     before = digest(series["out"] / NAMES[0] / SUMS)
@@ -278,7 +277,7 @@ def test_a_folder_whose_time_cannot_be_set_is_refused_first(
 
 
 def test_what_is_no_whole_release_is_neither_listed_nor_replaced(series: dict[str, Any]) -> None:
-    kill_before("gridveil.publishing.next_recovery.write_catalogue", series)
+    kill_before("gridveil.publishing.next_checks.write_catalogue", series)
     values = series["out"] / NAMES[0] / VALUES
     values.write_bytes(values.read_bytes()[:-1])
     for _ in range(2):

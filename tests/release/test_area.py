@@ -12,7 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyproj import Transformer
 
-from gridveil.geography import coverage, outline
+from gridveil.geography import outline
+from gridveil.geography import outline as coverage
 from gridveil.geography.area import Area
 from gridveil.geography.grid import Grid
 from gridveil.model.errors import UsageError

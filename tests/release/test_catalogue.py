@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from gridveil.model import folder as folder_module
+from gridveil.model import files as folder_module
 from gridveil.model.errors import InputError
 from gridveil.release.series.catalogue import CATALOGUE, MOST_RELEASES, Catalogue, Listed, is_series, read_catalogue
 from gridveil.release.series.catalogue import write_catalogue as write

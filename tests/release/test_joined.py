@@ -22,10 +22,10 @@ from gridveil.model.estimate import Estimate, LinearNoise, NoisyParts, Posterior
 from gridveil.release.export import export
 from gridveil.release.format.label import Label, describe, warnings
 from gridveil.release.format.ledger_facts import LedgerFacts
-from gridveil.release.query.maps import values_at
+from gridveil.release.query.highest import values_at
 from gridveil.release.query.open import QueryAnswers, Release, open_release, open_runs
 from gridveil.release.query.profile import typical_day
-from gridveil.release.series import shelf
+from gridveil.release.series import catalogue as shelf
 from gridveil.release.series.catalogue import CATALOGUE, read_catalogue, write_catalogue
 
 LENGTHS = (24, 30, 25)

@@ -16,13 +16,14 @@ from tests.release.conftest import GRID, make_label
 
 from gridveil.geography.grid import Grid
 from gridveil.mechanisms.registry import make, train_steps
+from gridveil.model.arrays import Product, Scaled
 from gridveil.model.errors import UsageError
 from gridveil.model.estimate import Estimate, NoisyParts, Posterior, Replicates
-from gridveil.model.values import Product, Scaled
 from gridveil.model.window import Window
-from gridveil.publishing.bounded import release_with_private_bound
 from gridveil.publishing.run import publish
-from gridveil.release.format import netcdf, room
+from gridveil.publishing.statement import release_with_private_bound
+from gridveil.release.format import netcdf
+from gridveil.release.format import write as room
 from gridveil.release.format.files import VALUES
 from gridveil.release.format.write import write_release
 from gridveil.release.query.open import open_release

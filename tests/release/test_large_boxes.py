@@ -40,7 +40,7 @@ def test_a_large_box_takes_little_memory(publish: Publish, kind: str, monkeypatc
     grid, window = Grid(0, 0, 20, 20, nx=20, ny=20), Window(WINDOW.start, WINDOW.step, 1200)
     path = publish(kind, grid, window)
     monkeypatch.setattr("gridveil.release.format.read.HELD_BYTES", 0)
-    monkeypatch.setattr("gridveil.model.prefix.HELD_BYTES", 0)
+    monkeypatch.setattr("gridveil.model.arrays.HELD_BYTES", 0)
     monkeypatch.setattr(error_model, "SLAB_NUMBERS", 2**12)
     monkeypatch.setattr(area_parts, "SLAB_NUMBERS", 2**12)
     release = open_release(path)

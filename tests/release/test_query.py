@@ -14,7 +14,7 @@ from scipy import stats
 from tests.release.conftest import GRID, WINDOW, make_estimate, make_label
 
 from gridveil.geography.grid import Grid
-from gridveil.model import prefix
+from gridveil.model import arrays as prefix
 from gridveil.model.errors import UsageError
 from gridveil.model.estimate import Estimate, NoisyParts, Replicates
 from gridveil.model.window import Window

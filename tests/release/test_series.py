@@ -16,7 +16,7 @@ from tests.release.conftest import GRID, WINDOW
 
 from gridveil.geography.area import Area
 from gridveil.geography.grid import Grid
-from gridveil.model import prefix
+from gridveil.model import arrays as prefix
 from gridveil.model.errors import UsageError
 from gridveil.model.estimate import Estimate
 from gridveil.release.format import netcdf

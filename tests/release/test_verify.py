@@ -22,17 +22,15 @@ from gridveil.model.window import Window
 from gridveil.publishing.debit import Spending
 from gridveil.release.format import wording
 from gridveil.release.format.debit_facts import DebitFacts, StatedBound, differing
-from gridveil.release.format.files import dump_label, load_label
+from gridveil.release.format.files import dump_label, load_label, write_sums
 from gridveil.release.format.label import BoundFacts, Label
 from gridveil.release.format.ledger_facts import LedgerFacts
 from gridveil.release.format.readme import readme
-from gridveil.release.format.sums import write_sums
 from gridveil.release.format.wording import caveats
 from gridveil.release.format.write import write_release
-from gridveil.release.verify import verify_cube
-from gridveil.release.verify.ledger_export import Export
-from gridveil.release.verify.verify import verify
-from gridveil.release.verify.verify_label import check_facts
+from gridveil.release.verify import verify as verify_cube
+from gridveil.release.verify.verify import check_facts, verify
+from gridveil.release.verify.verify_entry import Export
 from gridveil.trusted.ledger.book import Ledger, create_ledger, open_ledger
 from gridveil.trusted.ledger.population import Population
 

@@ -72,7 +72,7 @@ def test_an_existing_path_is_never_overwritten(publish: Publish, tmp_path: Path)
         "release.format.write.write_netcdf",
         "release.format.write.dump_label",
         "release.format.write.readme",
-        "model.folder._sync",
+        "model.files._sync",
     ],
 )
 def test_a_failure_leaves_nothing(

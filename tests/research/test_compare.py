@@ -11,7 +11,7 @@ from rich.console import Console
 
 from gridveil.geography.grid import Grid
 from gridveil.model.errors import InputError, UsageError
-from gridveil.model.folder import write_new
+from gridveil.model.files import write_new
 from gridveil.model.window import Window
 from gridveil.publishing.spec import Spec, make_spec
 from gridveil.report.figures.style import as_file, check_format, spaced

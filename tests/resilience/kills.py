@@ -14,7 +14,7 @@ import pytest
 from tests.resilience.conftest import Publish
 
 from gridveil.model.errors import GridveilError
-from gridveil.model.folder import ASIDE
+from gridveil.model.files import ASIDE
 from gridveil.release.query.open import open_release
 from gridveil.release.verify.verify import verify
 from gridveil.serve.served import open_all

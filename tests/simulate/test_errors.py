@@ -2,7 +2,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gridveil.simulate.errors import bias, mae, mre, mre_authors, mre_floor, range_sums, wape
+from gridveil.simulate.rehearse import bias, mae, mre, mre_authors, mre_floor, range_sums, wape
 from gridveil.simulate.workloads import draw_workload
 
 shapes = st.tuples(st.integers(1, 12), st.integers(1, 12), st.integers(1, 15))

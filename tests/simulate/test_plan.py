@@ -11,10 +11,17 @@ from gridveil.model.errors import UsageError
 from gridveil.publishing.plan import Plan
 from gridveil.publishing.spec import Spec, make_spec
 from gridveil.report.figures.style import as_file
-from gridveil.simulate.plan_figure import draw_outlook
-from gridveil.simulate.plan_questions import DAY, basis_of, periods, places, questions
-from gridveil.simulate.plan_sizes import GridSize, steps_that_fit, variant
-from gridveil.simulate.plan_words import expectations, heading, sentences, sizes
+from gridveil.simulate.plan_questions import (
+    DAY,
+    GridSize,
+    basis_of,
+    periods,
+    places,
+    questions,
+    steps_that_fit,
+    variant,
+)
+from gridveil.simulate.plan_report import draw_outlook, expectations, heading, sentences, sizes
 from gridveil.simulate.planning import EPSILONS, USEFUL, Outlook, look_ahead
 from gridveil.simulate.rehearse import ErrorTally, Rehearsal, rehearse
 

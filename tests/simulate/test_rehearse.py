@@ -11,7 +11,7 @@ from gridveil.model.window import Window
 from gridveil.publishing.plan import Plan
 from gridveil.publishing.spec import make_spec
 from gridveil.simulate.rehearse import MOST_READINGS, ErrorTally, draw_ranges, invent, most_households, rehearse
-from gridveil.simulate.unrest import DAYS_TOGETHER, HOURS_TOGETHER, OWN_DAYS, unrest
+from gridveil.simulate.town import DAYS_TOGETHER, HOURS_TOGETHER, OWN_DAYS, unrest
 
 
 def plan_of(**settings: Any) -> Plan:

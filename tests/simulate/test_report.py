@@ -156,7 +156,7 @@ def test_a_single_cell_and_step_can_be_reported(tmp_path: Path, kwh: float) -> N
 
 def test_imports_stay_light() -> None:
     program = (
-        "import sys, gridveil.simulate.town, gridveil.simulate.errors; assert 'matplotlib' not in sys.modules; "
+        "import sys, gridveil.simulate.town, gridveil.simulate.rehearse; assert 'matplotlib' not in sys.modules; "
         "import gridveil.simulate.report; assert 'matplotlib.pyplot' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", program], check=True)

@@ -10,8 +10,8 @@ import h5py
 import numpy as np
 import pytest
 
+from gridveil.model.arrays import Floats
 from gridveil.model.estimate import LONDON, Behaviour, LinearNoise, NoisyParts, Posterior, Replicates
-from gridveil.model.units import Floats
 from gridveil.uncertainty.behaviour import half_variances, schedule_variances, variances
 from gridveil.uncertainty.error_model import ErrorModel, Parts, ReplicateErrors
 from gridveil.uncertainty.intervals import errors_of, t_quantile

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from scipy import special
 from tests.uncertainty.test_area_errors import MODELS, NX, NY, PARTS, SHAPE, STEPS, make_draws
 
+from gridveil.model.arrays import Floats
 from gridveil.model.estimate import LONDON
-from gridveil.model.units import Floats
 from gridveil.uncertainty.behaviour import half_variances, variances
 from gridveil.uncertainty.error_model import ErrorModel, Parts
 from gridveil.uncertainty.heavy import quick_widths

@@ -9,7 +9,7 @@ import pytest
 from scipy.optimize import brentq
 from scipy.special import log_ndtr
 
-from gridveil.model.units import Floats
+from gridveil.model.arrays import Floats
 from gridveil.uncertainty.heavy import HEAVY, representatives
 from gridveil.uncertainty.intervals import EXPANDED_KURTOSIS, errors_of, exact_widths
 

@@ -17,9 +17,9 @@ from scipy import stats
 from tests.release.conftest import GRID, WINDOW, make_label
 
 from gridveil.geography.grid import Grid
+from gridveil.model.arrays import Floats
 from gridveil.model.errors import InputError, UsageError
 from gridveil.model.estimate import Estimate, LinearNoise, NoisyParts
-from gridveil.model.units import Floats
 from gridveil.model.window import Window
 from gridveil.release.format.write import write_release
 from gridveil.release.query.open import Release, open_release

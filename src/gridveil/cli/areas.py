@@ -9,7 +9,7 @@ from typing import Any
 
 from gridveil.geography.area import Area
 from gridveil.model.errors import InputError, UsageError
-from gridveil.model.regular import read_small
+from gridveil.model.files import read_small
 from gridveil.release.query.open import Release
 
 NAMES = ("name", "id")

@@ -97,7 +97,7 @@ def show_(
 
     from gridveil.cli import ledger_words as words
     from gridveil.cli import show
-    from gridveil.model.folder import check_new
+    from gridveil.model.files import check_new
     from gridveil.trusted.ledger.book import open_ledger
 
     check_new([figure])
@@ -143,7 +143,7 @@ def verify(
     is noticed. Exit code 0: sound; 3: it has the faults that are told.
     """
     from gridveil.cli import show
-    from gridveil.release.verify.ledger_export import read_export
+    from gridveil.release.verify.verify_entry import read_export
     from gridveil.trusted.ledger.book import open_ledger
 
     book = open_ledger(ledger)
@@ -194,7 +194,7 @@ def export(
 
 def _write(path: Path, content: bytes) -> None:
     """Write a file that anyone may read, whole or not at all."""
-    from gridveil.model.folder import new_file
+    from gridveil.model.files import new_file
 
     try:
         with new_file(path) as aside:

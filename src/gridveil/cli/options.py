@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from gridveil.model.errors import InputError, UsageError
-from gridveil.trusted.engines.base.registry import DEFAULT, ENGINES
 from gridveil.trusted.engines.base.schema import kind_of
+from gridveil.trusted.engines.base.settings import DEFAULT, ENGINES
 
 if TYPE_CHECKING:
     from gridveil.publishing.spec import Spec

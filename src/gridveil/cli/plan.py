@@ -48,14 +48,14 @@ def run(
     from rich.console import Console
 
     from gridveil.cli import show
-    from gridveil.model.folder import check_new, write_new
-    from gridveil.simulate import plan_words
+    from gridveil.model.files import check_new, write_new
+    from gridveil.simulate import plan_report as plan_words
     from gridveil.simulate.planning import plan
 
     check_new([figure])
     if figure is not None:
         from gridveil.report.figures.style import as_file, check_format
-        from gridveil.simulate.plan_figure import draw_outlook
+        from gridveil.simulate.plan_report import draw_outlook
 
         kind = check_format(figure)
     spec = o.spec_from(source, parameters, flags, tables=False)

@@ -34,7 +34,7 @@ def _own(folder: Path) -> str:
 
     from gridveil.model.errors import UsageError
     from gridveil.release.series.catalogue import is_series, read_catalogue
-    from gridveil.trusted.ledger.windows import zone_of
+    from gridveil.trusted.ledger.population import zone_of
 
     if is_series(folder):
         with suppress(UsageError):

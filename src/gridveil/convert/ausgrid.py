@@ -10,8 +10,7 @@ from zoneinfo import ZoneInfo
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from gridveil.convert.days import slots
-from gridveil.convert.loader import SCHEMA, UNREADABLE, Loader, WrongLayoutError
+from gridveil.convert.loader import SCHEMA, UNREADABLE, Loader, WrongLayoutError, slots
 
 if TYPE_CHECKING:
     import duckdb

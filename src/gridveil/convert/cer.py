@@ -10,8 +10,7 @@ from zoneinfo import ZoneInfo
 import numpy as np
 import pyarrow as pa
 
-from gridveil.convert.days import UTC_TIME, days, instants
-from gridveil.convert.loader import UNREADABLE, Loader, WrongLayoutError
+from gridveil.convert.loader import UNREADABLE, UTC_TIME, Loader, WrongLayoutError, days, instants
 
 if TYPE_CHECKING:
     import duckdb

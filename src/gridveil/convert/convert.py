@@ -1,4 +1,4 @@
-"""From an official distribution to a folder with gridveil's own tables, one block of lines at a time."""
+"""From an official distribution to a folder with gridveil's own tables. Pickles are refused."""
 
 from __future__ import annotations
 
@@ -15,18 +15,40 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from gridveil.convert.ausgrid import Ausgrid
-from gridveil.convert.authors_pickle import refuse
 from gridveil.convert.cer import Cer
 from gridveil.convert.lcl import Lcl
 from gridveil.convert.loader import SCHEMA, Loader, WrongLayoutError
 from gridveil.convert.members import Member, find
 from gridveil.convert.uci import Uci
 from gridveil.model.errors import InputError, UsageError
-from gridveil.model.folder import new_folder
-from gridveil.trusted.engines.duckdb.lines import as_batch
+from gridveil.model.files import new_folder
+from gridveil.trusted.engines.duckdb.csv_table import as_batch
 
 if TYPE_CHECKING:
     import duckdb
+
+
+# The pickle that the paper's authors feed their code: never opened, because opening a pickle runs what is in it.
+
+SNIPPET = """\
+import pandas as pd
+hours = pd.read_pickle("IN.pkl")["visits_by_hour"].reset_index(drop=True).rename_axis("household").explode().reset_index(name="kwh")
+hours.assign(kwh=hours.kwh.astype(float), timestamp=pd.Timestamp("2018-01-01", tz="UTC") + pd.to_timedelta(hours.groupby("household").cumcount(), unit="h")).to_parquet("readings.parquet")
+"""  # noqa: E501  # three lines, to be copied
+
+
+def refuse(path: object) -> InputError:
+    """Return the error that says how to convert the file elsewhere."""
+    return InputError(
+        f"{path}: a pickle is a program, and gridveil runs no program that comes as data. If you trust where the file "
+        "is from, turn it into Parquet yourself, in an environment of its own with pandas and pyarrow, by these three "
+        "lines (with the file's name and the true time of the first hour, which the pickle does not hold; values are "
+        f"taken as kWh), and give readings.parquet to gridveil:\n\n{SNIPPET}",
+        code="pickle-refused",
+    )
+
+
+# From an official distribution to a folder with gridveil's own tables, one block of lines at a time.
 
 LOADERS: dict[str, type[Loader]] = {"cer": Cer, "lcl": Lcl, "uci": Uci, "ausgrid": Ausgrid}
 FORMATS = (*LOADERS, "pickle")

@@ -15,7 +15,7 @@ from pathlib import Path, PurePosixPath
 from typing import IO
 
 from gridveil.model.errors import InputError
-from gridveil.trusted.engines.duckdb.lines import LONGEST_LINE, whole_lines
+from gridveil.trusted.engines.duckdb.csv_table import LONGEST_LINE, whole_lines
 
 ENDINGS = (".csv", ".txt", ".zip")
 """Of files that are looked at in folders and zips."""

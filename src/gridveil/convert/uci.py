@@ -11,8 +11,7 @@ from zoneinfo import ZoneInfo
 import numpy as np
 import pyarrow as pa
 
-from gridveil.convert.days import slots
-from gridveil.convert.loader import SCHEMA, UNREADABLE, Loader, WrongLayoutError
+from gridveil.convert.loader import SCHEMA, UNREADABLE, Loader, WrongLayoutError, slots
 
 if TYPE_CHECKING:
     import duckdb

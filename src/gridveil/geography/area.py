@@ -9,11 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from gridveil.geography.coverage import coverage
 from gridveil.geography.grid import Grid, edges, index_range
-from gridveil.geography.outline import outline
+from gridveil.geography.outline import coverage, outline
+from gridveil.model.arrays import Floats
 from gridveil.model.errors import UsageError
-from gridveil.model.units import Floats
 
 Range = tuple[int, int]
 CORNERS = ("west", "south", "east", "north")

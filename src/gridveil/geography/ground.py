@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from gridveil.geography.grid import Grid
+from gridveil.model.arrays import Floats
 from gridveil.model.errors import InputError
-from gridveil.model.units import Floats
 
 MOST_PIECES = 32
 NEAR = 1.0  # metres by which a place read off the lattice may be off

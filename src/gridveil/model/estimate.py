@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from gridveil.model.units import Floats, Ints
-from gridveil.model.values import HeldValues, Lazy
+from gridveil.model.arrays import Floats, HeldValues, Ints, Lazy
 
 __all__ = [
     "LONDON",

@@ -9,14 +9,14 @@ from typing import Any
 
 from gridveil.geography.grid import Grid
 from gridveil.mechanisms.base import Mechanism, Progress, silent
-from gridveil.mechanisms.mosaic.public_shape import read_shape
+from gridveil.mechanisms.mosaic.time import read_shape
 from gridveil.mechanisms.registry import make, train_steps
-from gridveil.model.units import WH_PER_KWH
+from gridveil.model.arrays import WH_PER_KWH
 from gridveil.model.window import Window
 from gridveil.publishing.spec import LATITUDE, LONGITUDE, Spec
 from gridveil.release.format.debit_facts import DebitFacts, StatedBound
 from gridveil.release.format.label import GridFacts, WindowFacts
-from gridveil.release.format.openable import check_openable
+from gridveil.release.format.untrusted import check_openable
 from gridveil.trusted.source.ingest import axes, ingest
 from gridveil.trusted.source.report import Report
 from gridveil.trusted.source.source import IngestedSource

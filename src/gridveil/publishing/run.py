@@ -10,21 +10,17 @@ from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
 
-from gridveil.mechanisms.base import Progress, silent
-from gridveil.mechanisms.rehearsal import check_settings
+from gridveil.mechanisms.base import Progress, check_settings, silent
 from gridveil.model.errors import BudgetError, UsageError
-from gridveil.model.folder import check_times
+from gridveil.model.files import check_times
 from gridveil.model.window import Window
-from gridveil.publishing.bounded import release_with_private_bound
-from gridveil.publishing.debit import Spending
+from gridveil.publishing.debit import Spending, check_record, inputs, write_record
 from gridveil.publishing.in_memory import spec_with_tables
-from gridveil.publishing.operator_record import check_record, inputs, write_record
 from gridveil.publishing.plan import Plan
 from gridveil.publishing.spec import HOW_TO_CHOOSE, NO_CRS, Spec
-from gridveil.publishing.statement import make_label
+from gridveil.publishing.statement import make_label, release_with_private_bound
 from gridveil.release.format.label import Label
-from gridveil.release.format.room import check_room
-from gridveil.release.format.write import write_release
+from gridveil.release.format.write import check_room, write_release
 from gridveil.trusted.budget import ACKNOWLEDGE_ABOVE, PureDP
 from gridveil.trusted.kernel.kernel import Kernel
 from gridveil.trusted.kernel.noise import ExactNoise, Noise

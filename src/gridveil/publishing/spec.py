@@ -15,17 +15,15 @@ from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
-from gridveil.geography.crs import metres_per_unit
-from gridveil.geography.grid import Grid
+from gridveil.geography.grid import Grid, metres_per_unit
+from gridveil.model.arrays import WH_PER_KWH
 from gridveil.model.errors import InputError, UsageError, shown
-from gridveil.model.regular import read_small
-from gridveil.model.units import WH_PER_KWH
+from gridveil.model.files import read_small
 from gridveil.model.window import Window, timezone
-from gridveil.trusted.engines.base.registry import DEFAULT, ENGINES
 from gridveil.trusted.engines.base.schema import HouseholdsTable, ReadingsTable, Seconds, kind_of
-from gridveil.trusted.engines.base.settings import EngineSettings, enough, parse_size
+from gridveil.trusted.engines.base.settings import DEFAULT, ENGINES, EngineSettings, enough, parse_size
 from gridveil.trusted.kernel.bound import Bound, default_step_bound
-from gridveil.trusted.ledger.place import is_address, may_hold_password
+from gridveil.trusted.ledger.book import is_address, may_hold_password
 
 T = TypeVar("T")
 TableT = TypeVar("TableT", ReadingsTable, HouseholdsTable)

@@ -8,7 +8,7 @@ import numpy as np
 
 from gridveil.geography.grid import Grid
 from gridveil.geography.ground import cell_size
-from gridveil.release.export.places import to_lonlat
+from gridveil.release.export.table import to_lonlat
 
 MOST_OF_MAP = 0.4
 KILOMETRE = 1000

@@ -8,7 +8,7 @@ from html import escape
 import numpy as np
 
 from gridveil.geography.grid import Grid
-from gridveil.release.export.places import to_lonlat
+from gridveil.release.export.table import to_lonlat
 from gridveil.release.query.highest import High, highest, order_in_words
 from gridveil.release.query.open import Release
 from gridveil.report.ground import degrees

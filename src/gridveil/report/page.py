@@ -9,12 +9,12 @@ from importlib.resources import files
 from pathlib import Path
 from string import Template
 
-from gridveil.model.folder import new_file
+from gridveil.model.files import new_file
 from gridveil.model.progress import Progress, silent
 from gridveil.release.format import wording
-from gridveil.release.format.cite import bibtex, cite
 from gridveil.release.format.files import VALUES
 from gridveil.release.format.label import Label, warnings
+from gridveil.release.format.readme import bibtex, cite
 from gridveil.release.query.open import Release
 from gridveil.release.series.series_label import SeriesLabel
 from gridveil.report import high

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 
 import numpy as np
 
-from gridveil.model.units import Floats
+from gridveil.model.arrays import Floats
 from gridveil.model.window import Window
 from gridveil.release.query.profile import time_zone
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gridveil.geography.area import Area
-from gridveil.model.units import Floats
+from gridveil.model.arrays import Floats
 from gridveil.model.window import Window
 from gridveil.release.query.open import Answer, QueryAnswers, Release
 from gridveil.release.query.profile import typical

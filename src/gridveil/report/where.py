@@ -8,9 +8,8 @@ from html import escape
 import numpy as np
 from numpy.typing import NDArray
 
-from gridveil.model.units import Floats
-from gridveil.release.query.highest import High
-from gridveil.release.query.maps import values_at
+from gridveil.model.arrays import Floats
+from gridveil.release.query.highest import High, values_at
 from gridveil.release.query.open import Release
 from gridveil.report.figures.axis import short
 from gridveil.report.figures.maps import ColourScale, bar_uri, hatch_uri, map_uri

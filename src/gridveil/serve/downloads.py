@@ -10,7 +10,7 @@ from zipfile import ZIP_DEFLATED, ZipFile
 
 from gridveil.model.errors import UsageError
 from gridveil.release.export import EXPORTERS, export, refusal
-from gridveil.release.format.sums import digest
+from gridveil.release.format.files import digest
 from gridveil.serve.heavy import Heavy
 from gridveil.serve.served import Served
 

@@ -15,12 +15,12 @@ from gridveil.geography.grid import Grid
 from gridveil.geography.ground import cell_size, lattice
 from gridveil.model.errors import InputError
 from gridveil.model.window import Window
-from gridveil.release.export.places import DECIMALS
+from gridveil.release.export.table import DECIMALS
 from gridveil.release.format import wording
 from gridveil.release.format.attack_rates import AttackStatement
-from gridveil.release.format.cite import cite
 from gridveil.release.format.label import Label, attack_statements, describe, warnings
-from gridveil.release.query.maps import values_at
+from gridveil.release.format.readme import cite
+from gridveil.release.query.highest import values_at
 from gridveil.release.query.open import Release
 from gridveil.serve.desk import HEAVY_WORK, Job, QueryTask
 from gridveil.serve.downloads import downloads

@@ -13,8 +13,7 @@ from pathlib import Path
 import gridveil
 from gridveil.model.errors import InputError
 from gridveil.release.format.attack_rates import summary
-from gridveil.release.format.files import LABEL, SUMS, dump_label
-from gridveil.release.format.sums import digest, read_sums
+from gridveil.release.format.files import LABEL, SUMS, digest, dump_label, read_sums
 from gridveil.release.query.open import Release, open_runs
 
 Stamp = tuple[int, int, int]

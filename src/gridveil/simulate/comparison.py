@@ -10,10 +10,10 @@ from typing import NamedTuple
 import numpy as np
 
 from gridveil.geography.grid import Grid
-from gridveil.model.units import Floats
+from gridveil.model.arrays import Floats
 from gridveil.model.window import Window
 from gridveil.release.query.open import Release
-from gridveil.simulate.errors import RelativeError, mre, range_sums, wape
+from gridveil.simulate.rehearse import RelativeError, mre, range_sums, wape
 from gridveil.simulate.workloads import WORKLOADS, draw_workload
 
 

@@ -9,7 +9,7 @@ from matplotlib.colors import PowerNorm
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
-from gridveil.model.units import Floats
+from gridveil.model.arrays import Floats
 from gridveil.report.figures.axis import round_times, short
 from gridveil.report.figures.maps import ColourScale
 from gridveil.simulate.comparison import Comparison

@@ -17,9 +17,19 @@ from gridveil.publishing.plan import Plan
 from gridveil.publishing.run import allowed_budget
 from gridveil.publishing.schedule import Schedule
 from gridveil.publishing.spec import Spec, make_spec
-from gridveil.simulate.plan_curves import crossing, falling
-from gridveil.simulate.plan_questions import PlanQuestion, basis_of, questions
-from gridveil.simulate.plan_sizes import Cells, GridSize, coarser, finer, steps_that_fit, variant
+from gridveil.simulate.plan_questions import (
+    Cells,
+    GridSize,
+    PlanQuestion,
+    basis_of,
+    coarser,
+    crossing,
+    falling,
+    finer,
+    questions,
+    steps_that_fit,
+    variant,
+)
 from gridveil.simulate.rehearse import ErrorTally, Rehearsal, most_households, rehearse
 
 EPSILONS = (0.3, 1.0, 3.0, 10.0, 30.0)

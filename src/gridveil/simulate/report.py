@@ -11,7 +11,7 @@ from string import Template
 import numpy as np
 
 from gridveil.geography.grid import Grid
-from gridveil.model.units import Floats
+from gridveil.model.arrays import Floats
 from gridveil.model.window import Window
 from gridveil.release.format import wording
 from gridveil.release.format.attack_rates import AttackStatement

@@ -6,8 +6,8 @@ import re
 
 import numpy as np
 
+from gridveil.model.arrays import Ints
 from gridveil.model.errors import UsageError
-from gridveil.model.units import Ints
 
 Shape = tuple[int, int, int]
 

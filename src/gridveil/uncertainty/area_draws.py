@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from gridveil.model.arrays import Floats, Ints
 from gridveil.model.estimate import Behaviour
-from gridveil.model.units import Floats, Ints
 from gridveil.uncertainty.area_errors import Bars
 from gridveil.uncertainty.behaviour import schedule_variances, variances
 from gridveil.uncertainty.likely import Likely, held

@@ -7,8 +7,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from gridveil.model.prefix import box_sums
-from gridveil.model.units import Floats
+from gridveil.model.arrays import Floats, box_sums
 from gridveil.uncertainty.intervals import t_quantile
 
 Bars = tuple[Floats, Floats, Floats]  # standard error, lower and upper end of the 95 % interval

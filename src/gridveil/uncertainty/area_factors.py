@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gridveil.model.prefix import box_sums, prefix_sums
-from gridveil.model.units import Floats
+from gridveil.model.arrays import Floats, box_sums, prefix_sums
 from gridveil.uncertainty.area_errors import SymmetricArea
 from gridveil.uncertainty.heavy import HEAVY, normalised, widths_of_products
 

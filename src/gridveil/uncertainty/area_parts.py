@@ -14,7 +14,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from gridveil.model.units import Floats, Ints
+from gridveil.model.arrays import Floats, Ints
 from gridveil.uncertainty.area_errors import SymmetricArea, covered
 from gridveil.uncertainty.heavy import HEAVY, widths_of_sums
 from gridveil.uncertainty.schedule import StepWeights, places

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from gridveil.model.arrays import Floats
 from gridveil.model.estimate import Behaviour
-from gridveil.model.units import Floats
 
 BATCH_NUMBERS = 2**20
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gridveil.model.units import Floats
+from gridveil.model.arrays import Floats
 
 Stored = Any  # an array (time, y, x) in memory, or in a file: h5py has no types
 TIME_Y_X = [4, 2, 0]  # where ranges have the starts along these axes; ends are the next column

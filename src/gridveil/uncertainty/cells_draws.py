@@ -27,7 +27,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from gridveil.model.units import Floats, Ints
+from gridveil.model.arrays import Floats, Ints
 from gridveil.uncertainty.area_errors import Bars
 from gridveil.uncertainty.intervals import NORMAL_QUANTILE
 from gridveil.uncertainty.likely import ENOUGH, LONELY, NOTHING, SURELY_THERE, Likely

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from gridveil.model.units import Floats
+from gridveil.model.arrays import Floats
 from gridveil.uncertainty.area_parts import SLAB_NUMBERS, SLAB_STEPS, summed
 from gridveil.uncertainty.heavy import quick_widths
 

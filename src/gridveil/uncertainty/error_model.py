@@ -12,10 +12,9 @@ from typing import Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from gridveil.model.arrays import WH_PER_KWH, Floats, box_sums, prefix_sums
 from gridveil.model.errors import UsageError
 from gridveil.model.estimate import NoisyParts, Replicates
-from gridveil.model.prefix import box_sums, prefix_sums
-from gridveil.model.units import WH_PER_KWH, Floats
 from gridveil.uncertainty.area_errors import AreaErrors, Bars, SpreadArea, around
 from gridveil.uncertainty.area_parts import SLAB_NUMBERS, PartsArea
 from gridveil.uncertainty.boxes import numbers_in, numbers_read

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from gridveil.model.units import Floats, Ints
+from gridveil.model.arrays import Floats, Ints
 from gridveil.uncertainty.intervals import EXPANDED_KURTOSIS, NORMAL_QUANTILE, exact_widths, expansion
 
 TOGETHER = 128

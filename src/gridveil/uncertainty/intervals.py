@@ -21,7 +21,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from gridveil.model.units import Floats
+from gridveil.model.arrays import Floats
 
 Complex = NDArray[np.complex128]
 Cumulant = TypeVar("Cumulant", float, Floats)  # of one query, or of many

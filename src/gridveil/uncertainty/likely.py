@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from gridveil.model.units import Floats
+from gridveil.model.arrays import Floats
 from gridveil.uncertainty.area_errors import Bars
 from gridveil.uncertainty.mixture import ends, points, scores
 

@@ -14,10 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from gridveil.model.arrays import WH_PER_KWH, Floats, box_sums, prefix_sums
 from gridveil.model.errors import UsageError
 from gridveil.model.estimate import LinearNoise
-from gridveil.model.prefix import box_sums, prefix_sums
-from gridveil.model.units import WH_PER_KWH, Floats
 from gridveil.uncertainty.area_errors import Bars, around
 from gridveil.uncertainty.area_factors import FactorsArea
 from gridveil.uncertainty.error_model import Shape, Symmetric

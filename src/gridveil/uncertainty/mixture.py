@@ -8,7 +8,7 @@ from statistics import NormalDist
 import numpy as np
 from numpy.typing import NDArray
 
-from gridveil.model.units import Floats
+from gridveil.model.arrays import Floats
 
 Singles = NDArray[np.float32]
 

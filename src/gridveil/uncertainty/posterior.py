@@ -16,10 +16,9 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from gridveil.model.arrays import WH_PER_KWH, Floats, Ints, prefix_sums
 from gridveil.model.errors import UsageError
 from gridveil.model.estimate import Behaviour, Posterior
-from gridveil.model.prefix import prefix_sums
-from gridveil.model.units import WH_PER_KWH, Floats, Ints
 from gridveil.uncertainty.area_draws import DrawsArea
 from gridveil.uncertainty.area_errors import Bars, covered
 from gridveil.uncertainty.behaviour import half_variances, variances

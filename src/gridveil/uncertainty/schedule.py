@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from gridveil.model.units import Floats, Ints
+from gridveil.model.arrays import Floats, Ints
 
 
 @dataclass(frozen=True)

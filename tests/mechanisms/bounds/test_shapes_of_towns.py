@@ -7,9 +7,8 @@ import pytest
 
 from gridveil.mechanisms.bounds import DRAWS, common_bound, space_bound
 from gridveil.mechanisms.bounds.bounds import noise_variance
-from gridveil.mechanisms.bounds.fit import fit_population
 from gridveil.mechanisms.bounds.histogram import Bins
-from gridveil.mechanisms.bounds.population import TotalsDistribution
+from gridveil.mechanisms.bounds.population import TotalsDistribution, fit_population
 from gridveil.model.window import Window
 from gridveil.trusted.kernel.bound import Bound
 

@@ -7,10 +7,8 @@ import numpy as np
 import pytest
 
 from gridveil.mechanisms.bounds import common_bound, space_bound
-from gridveil.mechanisms.bounds.fit import fit_population
-from gridveil.mechanisms.bounds.histogram import RATIO, WIDE, Bins
-from gridveil.mechanisms.bounds.population import TotalsDistribution
-from gridveil.mechanisms.bounds.shapes import HEAVY, Shapes
+from gridveil.mechanisms.bounds.histogram import HEAVY, RATIO, WIDE, Bins, Shapes
+from gridveil.mechanisms.bounds.population import TotalsDistribution, fit_population
 from gridveil.model.window import Window
 from gridveil.trusted.kernel.bound import Bound
 

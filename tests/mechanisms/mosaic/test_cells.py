@@ -6,7 +6,7 @@ import pytest
 from gridveil.mechanisms.bounds.population import TotalsDistribution
 from gridveil.mechanisms.inference.cells import Lumps
 from gridveil.mechanisms.inference.field import Evidence, FieldLevel, Waves, fit
-from gridveil.mechanisms.inference.noise_bins import NoiseBins
+from gridveil.mechanisms.inference.totals import NoiseBins
 from gridveil.trusted.kernel.session import Measurement
 from gridveil.trusted.kernel.staircase import best_staircase
 

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 from gridveil.mechanisms.mosaic import Mosaic
-from gridveil.mechanisms.mosaic.budget import divide
+from gridveil.mechanisms.mosaic.measured import divide
 from gridveil.mechanisms.registry import make
 from gridveil.model.errors import UsageError
 from gridveil.model.estimate import Posterior
 from gridveil.model.window import Window
-from gridveil.simulate.errors import mre, range_sums
+from gridveil.simulate.rehearse import mre, range_sums
 from gridveil.simulate.sources import kernel_on
 from gridveil.simulate.workloads import draw_workload
 from gridveil.trusted.kernel.bound import Bound

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gridveil.mechanisms.inference.noise_bins import LIKE_LAPLACE, NoiseBins
-from gridveil.model.units import Floats
+from gridveil.mechanisms.inference.totals import LIKE_LAPLACE, NoiseBins
+from gridveil.model.arrays import Floats
 from gridveil.trusted.kernel.session import Measurement
 from gridveil.trusted.kernel.staircase import SMALLEST_EPSILON, Staircase, best_staircase
 

@@ -5,8 +5,14 @@ import pytest
 
 from gridveil.geography.grid import Grid
 from gridveil.mechanisms.bounds import TotalsDistribution
-from gridveil.mechanisms.mosaic.region_plan import RegionPlan, plan_regions
-from gridveil.mechanisms.mosaic.regions import RegionalProfiles, fit_regions, look_bound, regions_differ
+from gridveil.mechanisms.mosaic.regions import (
+    RegionalProfiles,
+    RegionPlan,
+    fit_regions,
+    look_bound,
+    plan_regions,
+    regions_differ,
+)
 from gridveil.model.window import Window
 from gridveil.research.datasets.dataset import Dataset, Placed
 from gridveil.research.datasets.districts import make_districts

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gridveil.mechanisms.mosaic.public_shape import PublicShape, read_shape
+from gridveil.mechanisms.mosaic.time import PublicShape, read_shape
 from gridveil.model.errors import InputError
 from gridveil.model.window import Window
 

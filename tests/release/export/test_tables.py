@@ -21,7 +21,7 @@ from tests.release.export.conftest import BRITISH, LOCAL, Publish
 from gridveil.geography.grid import Grid
 from gridveil.model.errors import InputError, UsageError
 from gridveil.release.export import export, refusal
-from gridveil.release.export.places import area_ids, to_lonlat
+from gridveil.release.export.table import area_ids, to_lonlat
 from gridveil.release.format.files import load_label
 
 COLUMNS = "area_id,x,y,lon,lat,interval_start,kwh,standard_error_kwh,kwh_low,kwh_high"

@@ -20,8 +20,8 @@ from tests.release.export.test_round_trip import check_error_bars, check_sums
 
 from gridveil.model.errors import UsageError
 from gridveil.release.export import EXPORTERS, as_zarr, export
-from gridveil.release.export import slabs as walk
-from gridveil.release.export.slabs import Slab, slabs
+from gridveil.release.export import table as walk
+from gridveil.release.export.table import Slab, slabs
 
 KILLED = """
 import os, signal, sys

@@ -31,7 +31,7 @@ def test_an_exact_pattern_of_one_block_follows_the_map() -> None:
 
 
 def test_learning_is_timed_apart() -> None:
-    from gridveil.mechanisms.stpt import learn
+    from gridveil.mechanisms.stpt import network as learn
 
     assert learn.STAGE == LEARNING
     run = RunRuntime(PaperTowns())

@@ -12,8 +12,7 @@ from gridveil.cli import options
 from gridveil.model.errors import UsageError
 from gridveil.publishing.plan import Plan
 from gridveil.publishing.spec import make_spec
-from gridveil.trusted.engines.base.registry import ENGINES, connect
-from gridveil.trusted.engines.base.settings import EngineSettings
+from gridveil.trusted.engines.base.settings import ENGINES, EngineSettings, connect
 
 CODE = """
 class Warehouse:

@@ -11,8 +11,8 @@ from typing import Any
 import psycopg
 
 from gridveil.trusted.ledger.entry import NO_HASH, Entry
-from gridveil.trusted.ledger.stores.mark import Mark
 from gridveil.trusted.ledger.stores.sqlite import SCHEMA
+from gridveil.trusted.ledger.stores.store import Mark
 
 Execute = Callable[..., Any]
 

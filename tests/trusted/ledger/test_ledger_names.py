@@ -14,7 +14,7 @@ from tests.trusted.ledger.books import TOWN, copy_ledger, head_of, spend
 from gridveil.model.errors import GridveilError, InputError, UsageError
 from gridveil.trusted.ledger.book import create_ledger, open_ledger
 from gridveil.trusted.ledger.stores import sqlite as store
-from gridveil.trusted.ledger.stores.mark import Mark
+from gridveil.trusted.ledger.stores.store import Mark
 
 
 def hot_journal(pages: bytes) -> bytes:

@@ -15,8 +15,7 @@ from gridveil.model.errors import BudgetError, UsageError
 from gridveil.trusted.ledger.book import Ledger
 from gridveil.trusted.ledger.chain import Chain, ChainLine
 from gridveil.trusted.ledger.entry import Entry
-from gridveil.trusted.ledger.population import Population, Read
-from gridveil.trusted.ledger.windows import LENGTHS
+from gridveil.trusted.ledger.population import LENGTHS, Population, Read
 
 HALF_HOUR = timedelta(minutes=30)
 START = datetime(2013, 3, 28, tzinfo=UTC)  # Europe's clocks go forward on the 31st, a Sunday and the last of a month

@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gridveil.model.errors import BudgetError, UsageError
-from gridveil.trusted.ledger.population import Population, Read, cap_of
-from gridveil.trusted.ledger.windows import LENGTHS, window_at, windows_touched
+from gridveil.trusted.ledger.population import LENGTHS, Population, Read, cap_of, window_at, windows_touched
 
 HOUR = timedelta(hours=1)
 # St John's put its clocks back at 00:01, so that a day began twice; Beirut and Sao Paulo skip a midnight; Samoa

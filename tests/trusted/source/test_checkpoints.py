@@ -9,7 +9,7 @@ from gridveil.model.window import Window
 from gridveil.trusted.engines.base.schema import HouseholdsTable, ReadingsTable
 from gridveil.trusted.engines.base.settings import EngineSettings
 from gridveil.trusted.engines.duckdb.engine import DuckDBEngine
-from gridveil.trusted.source.checkpoints import run_key
+from gridveil.trusted.source.parts import run_key
 
 GRID, WINDOW = Grid(0, 0, 2, 2, 2, 2), Window(datetime(2013, 1, 1, tzinfo=UTC), timedelta(hours=1), 6)
 TABLES = ReadingsTable("readings.parquet"), HouseholdsTable("households.parquet")

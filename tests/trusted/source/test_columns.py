@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from gridveil.trusted.source.columns import NUMBER, TIMESTAMP
+from gridveil.trusted.source.rules import NUMBER, TIMESTAMP
 
 
 @pytest.mark.parametrize("text", ["0", "-1", "+1.", ".5", " 12.25 ", "1e5", "1.E-3", ".5e+07"])

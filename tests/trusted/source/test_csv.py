@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from gridveil.model.errors import InputError, UsageError
-from gridveil.trusted.engines.duckdb.lines import BLOCK, LONGEST_LINE, LineStream, first_line
+from gridveil.trusted.engines.duckdb.csv_table import BLOCK, LONGEST_LINE, LineStream, first_line
 
 HEADER = b"household,timestamp,kwh\n"
 A, B = b"a,2013-02-04 00:00,1\n", b"b,2013-02-04 01:00,2\n"
@@ -110,9 +110,9 @@ def test_lines_are_the_same_wherever_blocks_end(tmp_path: Path, monkeypatch: pyt
     text = b"header\r\n" + b"\n".join([b"one", b"", b"x" * 40, b"t\xc3\xa9", b"\xff", b"\r", b"last"])
     path = tmp_path / "t.csv"
     path.write_bytes(text)
-    monkeypatch.setattr("gridveil.trusted.engines.duckdb.lines.LONGEST_LINE", 30)
+    monkeypatch.setattr("gridveil.trusted.engines.duckdb.csv_table.LONGEST_LINE", 30)
     for block in range(1, len(text) + 2):
-        monkeypatch.setattr("gridveil.trusted.engines.duckdb.lines.BLOCK", block)
+        monkeypatch.setattr("gridveil.trusted.engines.duckdb.csv_table.BLOCK", block)
         lines = pa.RecordBatchReader.from_stream(LineStream((str(path),))).read_all()["line"].to_pylist()
         assert lines == ["one", "", None, "té", None, "", "last"]
         assert first_line(str(path)) == "header"

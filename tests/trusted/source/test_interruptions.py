@@ -28,7 +28,7 @@ from gridveil.trusted.engines.base.schema import HouseholdsTable, ReadingsTable
 from gridveil.trusted.engines.base.settings import EngineSettings
 from gridveil.trusted.engines.duckdb import tables
 from gridveil.trusted.engines.duckdb.engine import DuckDBEngine
-from gridveil.trusted.source import checkpoints
+from gridveil.trusted.source import parts as checkpoints
 from gridveil.trusted.source.clock import Clock
 from gridveil.trusted.source.ingest import ingest
 

@@ -18,10 +18,10 @@ from tests.trusted.source.parted import GRID, ROWS, WINDOW, kept, told, write
 from gridveil.model.errors import InputError
 from gridveil.trusted.engines.base.schema import HouseholdsTable, ReadingsTable
 from gridveil.trusted.engines.base.settings import EngineSettings
-from gridveil.trusted.engines.duckdb import slices, tables
+from gridveil.trusted.engines.duckdb import parquet_table as slices
+from gridveil.trusted.engines.duckdb import tables
 from gridveil.trusted.engines.duckdb.engine import DuckDBEngine
-from gridveil.trusted.engines.duckdb.parquet_table import bind_parquet, types_of
-from gridveil.trusted.engines.duckdb.slices import slices_of
+from gridveil.trusted.engines.duckdb.parquet_table import bind_parquet, slices_of, types_of
 from gridveil.trusted.source.ingest import ingest
 
 IDS = [f"h{number:03}" for number in range(60)]

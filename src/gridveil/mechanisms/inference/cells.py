@@ -1,15 +1,19 @@
-"""What a place may hold, given its rate of households and its noisy sum: lumps, not a smooth number."""
+"""The posterior of single places: their households, given a density and a noisy sum, and the fit of its parameters."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
 from gridveil.mechanisms.bounds.population import TotalsDistribution
-from gridveil.mechanisms.inference.noise_bins import NoiseBins
-from gridveil.model.units import Floats, Ints
+from gridveil.mechanisms.inference.field import Evidence, FieldLevel, Fit, Waves, fit
+from gridveil.mechanisms.inference.totals import NoiseBins
+from gridveil.model.arrays import Floats, Ints
+
+# What a place may hold, given its rate of households and its noisy sum: lumps, not a smooth number.
 
 STEPS_PER_DEVIATION = 10
 LEAST_STEPS, MOST_STEPS = 8, 128
@@ -171,3 +175,65 @@ def _rates(most: float, clumping: float) -> Floats:
     ticks = np.concatenate([[0.0], np.cumsum(np.diff(fine) / np.sqrt(np.minimum(np.exp(-fine[1:]) + clumping, 2.0)))])
     count = int(np.clip(np.ceil(ticks[-1] / RATE_SPACING), 8, MOST_RATES))
     return np.interp(np.linspace(0, ticks[-1], count), ticks, fine)
+
+
+# How rough the field of households is and how clumped they are: what explains the noisy sums best.
+
+SIZES = np.geomspace(0.05, 6.4, 8)
+"""Prior standard deviations of the longest wave."""
+FALLING = np.array([0.75, 1.0, 1.5, 2.0, 2.5])
+"""How fast shorter waves get smaller: a power of the frequency. Towns are rough (1), a hill is smooth (2 and more)."""
+CLUMPING = np.array([0.01, 0.1, 0.3, 1.0, 3.0])
+"""Relative variance of rates between neighbouring regions, beyond the waves."""
+START = (4, 2, 1)
+
+Choice = tuple[int, int, int]
+Known = tuple[Lumps, Evidence]
+
+
+@dataclass(frozen=True)
+class Explained:
+    """The best fit, with the lumps it goes with."""
+
+    fit: Fit
+    lumps: Lumps
+    clumping: float
+
+
+def explain(waves: Waves, known_of: Callable[[float], Known], offsets: Floats, level: FieldLevel) -> Explained:
+    """Climb over a table of choices, one step along one axis at a time, to the highest evidence."""
+    fits: dict[Choice, Fit] = {}
+    known: dict[int, Known] = {}
+    start = np.zeros(waves.regions.shape[1])
+    start[0] = level.log - np.log(np.exp(offsets).sum())
+
+    def evidence(choice: Choice, near: Floats) -> float:
+        size, falling, clumping = choice
+        if clumping not in known:
+            known[clumping] = known_of(float(CLUMPING[clumping]))
+        if choice not in fits:
+            prior = waves.prior(float(SIZES[size]), float(FALLING[falling]))
+            fits[choice] = fit(waves, prior, known[clumping][1], offsets, level, near)
+        return fits[choice].evidence
+
+    here, highest = START, evidence(START, start)
+    while True:
+        for there in _neighbours(here):
+            found = evidence(there, fits[here].coefficients)
+            if found > highest:
+                here, highest = there, found
+                break
+        else:
+            return Explained(fits[here], known[here[2]][0], float(CLUMPING[here[2]]))
+
+
+def _neighbours(choice: Choice) -> list[Choice]:
+    """Return what differs by one step along one axis of the table."""
+    size, falling, clumping = choice
+    steps = [
+        *((size + by, falling, clumping) for by in (-1, 1)),
+        *((size, falling + by, clumping) for by in (-1, 1)),
+        *((size, falling, clumping + by) for by in (-1, 1)),
+    ]
+    within = [range(len(SIZES)), range(len(FALLING)), range(len(CLUMPING))]
+    return [each for each in steps if all(index in allowed for index, allowed in zip(each, within, strict=True))]

@@ -11,13 +11,19 @@ from dataclasses import replace
 import numpy as np
 
 from gridveil.geography.grid import Grid
-from gridveil.mechanisms.bounds.private import PrivateBound, debiased
+from gridveil.mechanisms.bounds.bounds import PrivateBound, debiased
 from gridveil.mechanisms.inference.field import Waves
-from gridveil.mechanisms.inference.lumps import draws_kept, pinned, size_draws, true_draws
-from gridveil.mechanisms.inference.space import estimate_space
-from gridveil.mechanisms.inference.spread import Household, spread_lumps
+from gridveil.mechanisms.inference.space import (
+    Household,
+    draws_kept,
+    estimate_space,
+    pinned,
+    size_draws,
+    spread_lumps,
+    true_draws,
+)
+from gridveil.model.arrays import Floats
 from gridveil.model.estimate import Estimate, NoisyParts, Posterior, RegionSums, Replicates
-from gridveil.model.units import Floats
 from gridveil.trusted.kernel.session import Measurement
 
 MOST_WAVES = 8

@@ -7,19 +7,27 @@ from dataclasses import dataclass
 import numpy as np
 
 from gridveil.mechanisms.base import Progress, silent
-from gridveil.mechanisms.literature.boxes import Shape, paint, shape_of, sides_of, sizes_of, spread, subdivide, whole
 from gridveil.mechanisms.literature.grids import (
     TOTAL_SHARE,
     Positive,
+    Shape,
     Share,
+    TreeLevel,
     blocks_worth,
+    make_consistent,
     measure_total,
     most_of,
     near_cubes,
+    paint,
+    shape_of,
+    sides_of,
+    sizes_of,
+    spread,
+    subdivide,
+    whole,
 )
-from gridveil.mechanisms.literature.trees import TreeLevel, make_consistent
+from gridveil.model.arrays import Floats
 from gridveil.model.estimate import Estimate
-from gridveil.model.units import Floats
 from gridveil.trusted.kernel.session import Session
 
 FEWEST_COARSE = 100

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from gridveil.mechanisms.base import Progress, silent
+from gridveil.model.arrays import Floats
 from gridveil.model.estimate import Estimate, LinearNoise
-from gridveil.model.units import Floats
 from gridveil.trusted.kernel.session import Session
 
 LARGEST_MEMORY = 0.999

@@ -7,10 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from gridveil.mechanisms.base import Progress, silent
-from gridveil.mechanisms.literature.boxes import Boxes, Shape, paint, shape_of, sides_of, sizes_of, spread, whole
-from gridveil.mechanisms.literature.grids import Share
+from gridveil.mechanisms.literature.grids import Boxes, Shape, Share, paint, shape_of, sides_of, sizes_of, spread, whole
+from gridveil.model.arrays import Ints
 from gridveil.model.estimate import Estimate
-from gridveil.model.units import Ints
 from gridveil.trusted.kernel.session import Session
 
 FALSE_CUTS = 0.05

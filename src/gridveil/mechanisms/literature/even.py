@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from gridveil.mechanisms.base import Progress, silent
+from gridveil.model.arrays import Product
 from gridveil.model.estimate import Estimate, NoisyParts
-from gridveil.model.values import Product
 from gridveil.trusted.kernel.session import Session
 
 

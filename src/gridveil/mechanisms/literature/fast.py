@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from gridveil.mechanisms.base import Progress, silent
+from gridveil.model.arrays import Floats, Ints
 from gridveil.model.estimate import Estimate, LinearNoise
-from gridveil.model.units import Floats, Ints
 from gridveil.trusted.kernel.session import Session
 
 Mask = NDArray[np.bool_]

@@ -9,8 +9,8 @@ import numpy as np
 
 from gridveil.mechanisms.base import Progress, silent
 from gridveil.mechanisms.literature.linear import least_squares, range_products
+from gridveil.model.arrays import Floats, Ints
 from gridveil.model.estimate import Estimate
-from gridveil.model.units import Floats, Ints
 from gridveil.trusted.kernel.session import Session
 
 

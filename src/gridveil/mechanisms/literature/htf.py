@@ -10,10 +10,21 @@ import numpy as np
 from pydantic import Field
 
 from gridveil.mechanisms.base import Progress, silent
-from gridveil.mechanisms.literature.boxes import Shape, paint, shape_of, spread, whole
-from gridveil.mechanisms.literature.grids import TOTAL_SHARE, Positive, Share, measure_total, most_of
-from gridveil.mechanisms.literature.splits import Search, halve, longest_axes
-from gridveil.mechanisms.literature.trees import TreeLevel, make_consistent
+from gridveil.mechanisms.literature.granularity import Search, halve, longest_axes
+from gridveil.mechanisms.literature.grids import (
+    TOTAL_SHARE,
+    Positive,
+    Shape,
+    Share,
+    TreeLevel,
+    make_consistent,
+    measure_total,
+    most_of,
+    paint,
+    shape_of,
+    spread,
+    whole,
+)
 from gridveil.model.estimate import Estimate
 from gridveil.trusted.kernel.session import Session
 

@@ -8,10 +8,9 @@ from typing import Annotated
 from pydantic import Field
 
 from gridveil.mechanisms.base import Progress, silent
-from gridveil.mechanisms.inference.marginals import Marginals, Share, measure_marginals, product_estimate
-from gridveil.mechanisms.inference.simplex import project
+from gridveil.mechanisms.inference.marginals import Marginals, Share, measure_marginals, product_estimate, project
+from gridveil.model.arrays import Floats
 from gridveil.model.estimate import Estimate
-from gridveil.model.units import Floats
 from gridveil.trusted.kernel.session import Session
 
 

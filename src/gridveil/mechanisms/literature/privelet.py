@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from gridveil.mechanisms.base import Progress, silent
 from gridveil.mechanisms.literature.linear import least_squares
+from gridveil.model.arrays import Floats
 from gridveil.model.estimate import Estimate
-from gridveil.model.units import Floats
 from gridveil.trusted.kernel.session import Session
 from gridveil.trusted.kernel.transforms import Haar
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from gridveil.mechanisms.base import Progress, silent
-from gridveil.mechanisms.literature.boxes import paint, shape_of, sides_of, spread, subdivide, whole
 from gridveil.mechanisms.literature.grids import (
     TOTAL_SHARE,
     Positive,
@@ -16,6 +15,12 @@ from gridveil.mechanisms.literature.grids import (
     measure_total,
     most_of,
     near_cubes,
+    paint,
+    shape_of,
+    sides_of,
+    spread,
+    subdivide,
+    whole,
 )
 from gridveil.model.estimate import Estimate
 from gridveil.trusted.kernel.session import Session

@@ -15,7 +15,7 @@ from datetime import UTC, datetime, timedelta
 
 import numpy as np
 
-from gridveil.model.units import Floats, Ints
+from gridveil.model.arrays import Floats, Ints
 from gridveil.model.window import Window
 
 DAY = 24.0

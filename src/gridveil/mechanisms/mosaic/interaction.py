@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gridveil.model.units import Floats, Ints
+from gridveil.model.arrays import Floats, Ints
 
 AMPLITUDES = np.array([0.0, 0.02, 0.04, 0.07, 0.1, 0.15, 0.2, 0.3, 0.45, 0.65, 0.9, 1.3])
 """Standard deviations of `g` that are thought possible, equally likely before anything is measured."""

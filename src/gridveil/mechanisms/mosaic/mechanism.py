@@ -10,15 +10,12 @@ import numpy as np
 from pydantic import AfterValidator, Field, PositiveFloat
 
 from gridveil.mechanisms.base import Progress, silent
-from gridveil.mechanisms.inference.lumps import draws_kept, size_draws, true_draws
-from gridveil.mechanisms.inference.space import SpaceEstimate, estimate_space
+from gridveil.mechanisms.inference.space import SpaceEstimate, draws_kept, estimate_space, size_draws, true_draws
 from gridveil.mechanisms.mosaic.measured import Measured, measure_all
-from gridveil.mechanisms.mosaic.public_shape import HOURS, PublicShape
 from gridveil.mechanisms.mosaic.regions import RegionalProfiles, fit_regions
-from gridveil.mechanisms.mosaic.time import TimeEstimate, estimate_time
+from gridveil.mechanisms.mosaic.time import HOURS, PublicShape, TimeEstimate, estimate_time
+from gridveil.model.arrays import Floats, Product
 from gridveil.model.estimate import Estimate, Posterior
-from gridveil.model.units import Floats
-from gridveil.model.values import Product
 from gridveil.trusted.kernel.session import NoiseKind, Session
 
 RATIO_ERROR = 0.03

@@ -10,7 +10,7 @@ from typing import Protocol
 import numpy as np
 
 from gridveil.mechanisms.mosaic.calendar_prior import MONDAY, SATURDAY, CalendarPrior, PriorSpread, grouped
-from gridveil.model.units import Floats, Ints
+from gridveil.model.arrays import Floats, Ints
 from gridveil.model.window import Window
 
 EXPECTED = PriorSpread(0.3, 0.05, 0.05)

@@ -1,9 +1,4 @@
-"""The training window: every depth of the quadtree is measured on a slice of time of its own.
-
-Each (cell, step) then enters one sum only, so all of it together costs the pattern's epsilon once. Noise is added
-to block *sums*; dividing them by a public number of cells afterwards is the paper's Theorem 6 without its need for
-the private number of households.
-"""
+"""The training window of STPT: sanitised series of the quadtree's levels, and the pattern made from them."""
 
 from __future__ import annotations
 
@@ -14,9 +9,69 @@ from itertools import count
 import numpy as np
 
 from gridveil.mechanisms.inference.quadtree import QuadtreeLevel
+from gridveil.mechanisms.stpt.parts import shrink
+from gridveil.model.arrays import Floats, Ints
 from gridveil.model.errors import UsageError
-from gridveil.model.units import Floats, Ints
+from gridveil.model.window import Window
 from gridveil.trusted.kernel.session import Session
+
+# What is known of every step without any data: the time of day.
+
+DAILY_HOURS = (24, 12)
+
+
+def harmonics(window: Window) -> Floats:
+    """Return sines and cosines of the day and the half day at every step, axes (step, harmonic).
+
+    A rhythm needs at least two steps to show: steps of a day or more have none. There is no weekday input: a
+    training window of days has hardly seen one, and a network fed with unseen values goes astray.
+
+    >>> from datetime import UTC, datetime, timedelta
+    >>> harmonics(Window(datetime(2013, 2, 4, tzinfo=UTC), timedelta(hours=6), 2)).round().tolist()
+    [[0.0, 1.0, 0.0, 1.0], [1.0, 0.0, 0.0, -1.0]]
+    >>> harmonics(Window(datetime(2013, 2, 4, tzinfo=UTC), timedelta(days=1), 3)).shape
+    (3, 0)
+    """
+    step = window.step.total_seconds() / 3600
+    hours = window.start.timestamp() / 3600 % 24 + step * np.arange(window.steps)
+    angles = [2 * np.pi * hours / period for period in DAILY_HOURS if 2 * step <= period]
+    waves = [wave for angle in angles for wave in (np.sin(angle), np.cos(angle))]
+    return np.stack(waves, axis=1) if waves else np.zeros((window.steps, 0))
+
+
+# The pattern: what the published window is expected to look like.
+
+
+@dataclass(frozen=True)
+class Pattern:
+    """Expected use of cell (x, y) at step t, Wh: `space[x, y] * time[t]`, all positive. Sanitised.
+
+    How wrong it may be: `total_variance` of the total, Wh squared; beside that `shape_variance` of a single step,
+    relative to the square of its use; errors of successive steps have the correlation `shape_memory`.
+    """
+
+    space: Floats
+    time: Floats
+    total_variance: float
+    shape_variance: float
+    shape_memory: float
+
+    @property
+    def total(self) -> float:
+        """Expected use of the whole cube, Wh."""
+        return float(self.space.sum() * self.time.sum())
+
+    @property
+    def cube(self) -> Floats:
+        """The whole pattern, axes (x, y, t)."""
+        return self.space[:, :, None] * self.time
+
+
+# The training window: every depth of the quadtree is measured on a slice of time of its own.
+#
+# Each (cell, step) then enters one sum only, so all of it together costs the pattern's epsilon once. Noise is added
+# to block *sums*; dividing them by a public number of cells afterwards is the paper's Theorem 6 without its need for
+# the private number of households.
 
 # How the training window is shared out: most to the root, whose tail seeds the forecast, and to the deepest level,
 # which tells the cells apart. At depth 5 these are per cent.
@@ -127,3 +182,78 @@ def _require(enough: Callable[[int], bool], train_steps: int, lookback: int) -> 
             f" of {lookback} steps: use at least {least} steps, or a smaller depth or lookback"
         )
         raise UsageError(msg, code="stpt-training-short")
+
+
+# How much the map uses, and which share of it each cell has: estimated from the sanitised tree alone.
+
+HARMONIC_SD = 0.25
+"""Prior standard deviation of a daily harmonic, relative to the map's level."""
+MISFIT = 0.1
+"""How far a map total may lie off the harmonic curve, relative to the level."""
+LEAST_OF_LEVEL = 0.05
+"""No hour of the map is believed to be below this fraction of its level."""
+
+
+@dataclass(frozen=True)
+class MapLevel:
+    """The map's mean use of one step, Wh, and the variance of the noise in it, relative to its square."""
+
+    mean: float
+    noise: float
+
+
+def map_level(root: Series) -> MapLevel:
+    """Return the mean of the root's sanitised series, at least as much as its own noise could hide."""
+    steps = root.part.steps
+    mean = max(float(root.sums.mean()), root.scale * (2 / steps) ** 0.5, 1.0)
+    return MapLevel(mean, 2 * (root.scale / mean) ** 2 / steps)
+
+
+def hindcast(series: list[Series], level: MapLevel, waves: Floats) -> list[float]:
+    """Return the map's total over each slice, from a daily curve fitted to the totals of all slices.
+
+    Slices lie at different hours, so their totals differ even if nothing changes; a slice's own noisy total, on the
+    other hand, is too poor to divide by.
+    """
+    rows, totals, variances = [], [], []
+    for each in series:
+        basis = np.column_stack([np.ones(each.part.steps), waves[each.part.start : each.part.end]])
+        rows.append(basis if each.part.stepwise else basis.sum(axis=0, keepdims=True))
+        totals.append(each.sums.sum(axis=(1, 2)))
+        misfit = MISFIT * level.mean * each.part.steps / each.part.rows
+        variances.append(np.full(each.part.rows, 2 * each.scale**2 * each.part.level.blocks + misfit**2))
+    design, target = np.concatenate(rows), np.concatenate(totals) / level.mean
+    weights = level.mean**2 / np.concatenate(variances)
+    prior = np.diag([0.0, *[HARMONIC_SD**-2] * waves.shape[1]])
+    curve = np.linalg.solve(design.T * weights @ design + prior, design.T * weights @ target)
+    return [
+        level.mean * max(float((block @ curve).sum()), LEAST_OF_LEVEL * each.part.steps)
+        for block, each in zip(rows, series, strict=True)
+    ]
+
+
+def block_shares(series: list[Series], totals: list[float]) -> list[Floats]:
+    """Return each block's share of the map, for every level of the tree; the shares of a level add up to 1.
+
+    Upward, a block's own share is combined with the sum of its children's by inverse variance; downward, children
+    are shrunk towards an even split of their parent and raked to it.
+    """
+    shares = [each.sums.sum(axis=0) / total for each, total in zip(series, totals, strict=True)]
+    noise = [2 * each.scale**2 * each.part.rows / total**2 for each, total in zip(series, totals, strict=True)]
+    levels = [each.part.level for each in series]
+    for depth in range(len(levels) - 2, 0, -1):
+        children = noise[depth + 1] * levels[depth + 1].blocks / levels[depth].blocks
+        own = children / (children + noise[depth])
+        shares[depth] = own * shares[depth] + (1 - own) * levels[depth].gather(shares[depth + 1])
+        noise[depth] = own * noise[depth]
+    estimate = [np.ones((1, 1))]
+    for depth in range(1, len(levels)):
+        above, here = levels[depth - 1], levels[depth]
+        expected = above.rake(here.cells, estimate[-1])
+        estimate.append(above.rake(shrink(shares[depth], expected, noise[depth]), estimate[-1]))
+    return estimate
+
+
+def cell_shares(deepest: QuadtreeLevel, shares: Floats) -> Floats:
+    """Spread the shares of the deepest blocks evenly over their cells, axes (x, y)."""
+    return deepest.scatter(shares / deepest.cells, (deepest.nx, deepest.ny))

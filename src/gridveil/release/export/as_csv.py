@@ -9,12 +9,10 @@ from pathlib import Path
 import pyarrow as pa
 from pyarrow import csv
 
-from gridveil.model.folder import new_file
+from gridveil.model.files import new_file
 from gridveil.model.progress import Progress
-from gridveil.release.export.about import remarks
 from gridveil.release.export.registry import Exporter
-from gridveil.release.export.slabs import PUBLIC, slabs
-from gridveil.release.export.table import LongTable
+from gridveil.release.export.table import PUBLIC, LongTable, remarks, slabs
 from gridveil.release.format.files import LABEL, dump_label
 from gridveil.release.query.open import Release
 

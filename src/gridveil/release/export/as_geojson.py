@@ -13,14 +13,11 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from gridveil.geography.grid import Grid
-from gridveil.model.folder import new_file
+from gridveil.model.arrays import Floats
+from gridveil.model.files import new_file
 from gridveil.model.progress import Progress
-from gridveil.model.units import Floats
-from gridveil.release.export.about import about
-from gridveil.release.export.places import area_ids, outlines, to_lonlat
 from gridveil.release.export.registry import Exporter
-from gridveil.release.export.slabs import PUBLIC, slabs
-from gridveil.release.export.table import MEASURES
+from gridveil.release.export.table import MEASURES, PUBLIC, about, area_ids, outlines, slabs, to_lonlat
 from gridveil.release.format import wording
 from gridveil.release.query.open import Cells, Release
 

@@ -16,9 +16,8 @@ import pyarrow as pa
 from gridveil.geography.grid import Grid
 from gridveil.model.progress import Progress
 from gridveil.release.export.as_parquet import write_table
-from gridveil.release.export.places import outlines
 from gridveil.release.export.registry import Exporter
-from gridveil.release.export.table import LongTable
+from gridveil.release.export.table import LongTable, outlines
 from gridveil.release.query.open import Release
 
 VERSION = "1.1.0"

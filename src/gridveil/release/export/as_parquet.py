@@ -9,12 +9,10 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from gridveil.model.folder import new_file
+from gridveil.model.files import new_file
 from gridveil.model.progress import Progress
-from gridveil.release.export.about import about
 from gridveil.release.export.registry import Exporter
-from gridveil.release.export.slabs import PUBLIC, SLAB, slabs
-from gridveil.release.export.table import MEASURES, LongTable
+from gridveil.release.export.table import MEASURES, PUBLIC, SLAB, LongTable, about, slabs
 from gridveil.release.query.open import Release
 
 LARGEST_DICTIONARY = 2**25  # bytes; the outlines of 256 x 256 cells take 6 MB

@@ -6,12 +6,10 @@ from datetime import UTC, datetime, time
 from pathlib import Path
 from typing import Any
 
-from gridveil.model.folder import new_file
+from gridveil.model.files import new_file
 from gridveil.model.progress import Progress
-from gridveil.release.export.about import remarks
 from gridveil.release.export.registry import Exporter
-from gridveil.release.export.slabs import PUBLIC, slabs
-from gridveil.release.export.table import MEASURES, LongTable
+from gridveil.release.export.table import MEASURES, PUBLIC, LongTable, remarks, slabs
 from gridveil.release.format.label import Label, describe
 from gridveil.release.query.open import Release
 

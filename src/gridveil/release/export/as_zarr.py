@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
 from gridveil.geography.grid import Grid
-from gridveil.model.folder import new_folder
+from gridveil.model.files import new_folder
 from gridveil.model.progress import Progress
-from gridveil.release.export.about import about
 from gridveil.release.export.registry import Exporter
-from gridveil.release.export.slabs import slabs
-from gridveil.release.format import cf, wording
+from gridveil.release.export.table import about, slabs
+from gridveil.release.format import hdf5_file as cf
+from gridveil.release.format import wording
 from gridveil.release.format.netcdf import AXES, UNITS
 from gridveil.release.query.open import Release
 

@@ -7,9 +7,9 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from gridveil.model.arrays import WH_PER_KWH
 from gridveil.model.errors import GridveilError
-from gridveil.model.units import WH_PER_KWH
-from gridveil.release.format.facts import Facts, FactsModel, Text
+from gridveil.release.format.attack_rates import Facts, FactsModel, Text
 from gridveil.release.format.label import GridFacts, Label, WindowFacts
 from gridveil.trusted.kernel.bound import Bound
 

@@ -12,8 +12,7 @@ from gridveil.geography.grid import Grid
 from gridveil.model.window import Window
 from gridveil.release.format import attack_rates as attacks
 from gridveil.release.format import ledger_facts, wording
-from gridveil.release.format.attack_rates import AttackRate, AttackStatement
-from gridveil.release.format.facts import Facts, FactsModel, Text
+from gridveil.release.format.attack_rates import AttackRate, AttackStatement, Facts, FactsModel, Text
 from gridveil.release.format.ledger_facts import LedgerFacts
 from gridveil.trusted.budget import FALSE_POSITIVES
 

@@ -8,8 +8,15 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field
 
-from gridveil.release.format.attack_rates import OF_A_WINDOW, AttackRate, AttackStatement, agree, attack_rates
-from gridveil.release.format.facts import FactsModel, Text
+from gridveil.release.format.attack_rates import (
+    OF_A_WINDOW,
+    AttackRate,
+    AttackStatement,
+    FactsModel,
+    Text,
+    agree,
+    attack_rates,
+)
 from gridveil.trusted.ledger.entry import decimal, is_amount, is_hash
 
 DECIMAL = re.compile(r"(0|[1-9][0-9]{0,99})\.[0-9]{0,399}[1-9]")

@@ -15,17 +15,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gridveil.geography.grid import Grid
+from gridveil.model.arrays import HELD_BYTES, WH_PER_KWH, Floats, prefix_sums
 from gridveil.model.errors import UsageError
 from gridveil.model.estimate import Estimate, LinearNoise, NoisyParts, Posterior, Replicates
-from gridveil.model.prefix import HELD_BYTES, prefix_sums
 from gridveil.model.progress import Progress, silent
-from gridveil.model.units import WH_PER_KWH, Floats
 from gridveil.model.window import Window
-from gridveil.release.format import cf, wording
+from gridveil.release.format import hdf5_file as cf
+from gridveil.release.format import wording
 from gridveil.release.format.files import FORMAT, GROUP, Stored
-from gridveil.release.format.hdf5_file import Hdf5File
+from gridveil.release.format.hdf5_file import COMPRESSED, Hdf5File, packed, write_packed
 from gridveil.release.format.label import Label
-from gridveil.release.format.packed import COMPRESSED, packed, write_packed
 from gridveil.uncertainty.error_model import ErrorModel, Parts, ReplicateErrors, Shape
 from gridveil.uncertainty.linear_noise import Factors
 from gridveil.uncertainty.posterior import Draws

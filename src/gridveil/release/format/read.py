@@ -13,14 +13,14 @@ import h5py
 import numpy as np
 
 from gridveil.geography.grid import edges
+from gridveil.model.arrays import StoredPrefix
 from gridveil.model.errors import InputError, UsageError
 from gridveil.model.estimate import Behaviour
-from gridveil.model.prefix import StoredPrefix
-from gridveil.model.regular import check_regular
-from gridveil.release.format import cf
-from gridveil.release.format.distrust import check_size
+from gridveil.model.files import check_regular
+from gridveil.release.format import hdf5_file as cf
 from gridveil.release.format.files import FORMAT, GROUP, Stored
 from gridveil.release.format.label import Label
+from gridveil.release.format.untrusted import check_size
 from gridveil.uncertainty.error_model import FEWEST_REPLICATES, ErrorModel, Parts, ReplicateErrors, Shape
 from gridveil.uncertainty.linear_noise import Factors
 from gridveil.uncertainty.posterior import Draws

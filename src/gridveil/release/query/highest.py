@@ -1,17 +1,40 @@
-"""The cells that used most over a period, and which other places they may have in truth."""
+"""The cells with the highest consumption over a period, and their possible ranks."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from gridveil.model.arrays import Floats
 from gridveil.model.errors import UsageError
-from gridveil.model.units import Floats
+from gridveil.release.format.read import reading
 from gridveil.release.query.open import Answer, Release
 from gridveil.release.query.times import step_range
+
+# Maps of steps that need not be adjacent.
+
+
+def values_at(release: Release, schedules: Sequence[Floats] | Floats) -> Floats:
+    """Return every cell's weighted sum over steps, kWh (schedule, y, x); a schedule has one weight for each step.
+
+    By parts, so that only the edges at which a weight changes are read: all mornings of a year are 730 maps.
+    """
+    planes = np.zeros((len(schedules), release.grid.ny + 1, release.grid.nx + 1))
+    prefix = release._prefix  # noqa: SLF001 -- the same room: prefix sums are not for others
+    if len(schedules):
+        changes = -np.diff(np.asarray(schedules), axis=1, prepend=0.0, append=0.0)
+        with reading(release.path):
+            edges = np.flatnonzero(changes.any(axis=0)).tolist()
+            for edge, sums in zip(edges, prefix.planes(edges), strict=True):
+                planes += changes[:, edge, None, None] * sums
+    return np.diff(np.diff(planes, axis=1), axis=2)
+
+
+# The cells that used most over a period, and which other places they may have in truth.
 
 MISSES = 0.05  # of 95 % intervals
 Places = NDArray[np.int64]

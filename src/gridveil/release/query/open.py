@@ -13,16 +13,15 @@ from numpy.typing import ArrayLike, NDArray
 
 from gridveil.geography.area import Area, Range
 from gridveil.geography.grid import Grid, index_range
+from gridveil.model.arrays import Floats, Prefix, box_sums
 from gridveil.model.errors import InputError, UsageError
-from gridveil.model.prefix import Prefix, box_sums
-from gridveil.model.units import Floats
 from gridveil.model.window import Window
 from gridveil.release.format.files import LABEL, VALUES, load_label
 from gridveil.release.format.label import Label
 from gridveil.release.format.read import Content, read_content, reading
 from gridveil.release.query.times import Instant, step_range
 from gridveil.release.series.catalogue import CATALOGUE, is_series
-from gridveil.release.series.joined_errors import JoinedErrors
+from gridveil.release.series.joined import JoinedErrors
 from gridveil.release.series.series import JoinedContent, read_runs
 from gridveil.uncertainty.error_model import ErrorBars, Parts
 from gridveil.uncertainty.posterior import Draws

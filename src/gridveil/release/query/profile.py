@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gridveil.geography.area import Area
+from gridveil.model.arrays import Floats
 from gridveil.model.errors import UsageError
-from gridveil.model.units import Floats
 from gridveil.model.window import Window
 from gridveil.release.query.open import QueryAnswers, Release
 

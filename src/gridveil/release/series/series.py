@@ -12,16 +12,13 @@ from itertools import pairwise
 from pathlib import Path
 
 from gridveil.model.errors import InputError
-from gridveil.model.regular import read_regular
-from gridveil.release.format.files import LABEL, SUMS, VALUES, load_label
+from gridveil.model.files import read_regular
+from gridveil.release.format.files import LABEL, LARGEST_SUMS, SUMS, VALUES, digest, load_label, read_sums
 from gridveil.release.format.label import Label
 from gridveil.release.format.read import Content, about_the_truth, read_content
-from gridveil.release.format.sums import LARGEST_SUMS, digest, read_sums
-from gridveil.release.series.catalogue import CATALOGUE, Catalogue, Listed, read_catalogue
-from gridveil.release.series.joined import JoinedPrefix, JoinedValues
-from gridveil.release.series.joined_errors import JoinedErrors
+from gridveil.release.series.catalogue import CATALOGUE, Catalogue, Listed, Shelf, ShelfPlace, read_catalogue
+from gridveil.release.series.joined import JoinedErrors, JoinedPrefix, JoinedValues
 from gridveil.release.series.series_label import all_together, series_label
-from gridveil.release.series.shelf import Shelf, ShelfPlace
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,7 @@ from pydantic import Field, PositiveFloat, PositiveInt
 from gridveil.model.errors import InputError
 from gridveil.model.window import Window
 from gridveil.release.format import ledger_facts, wording
-from gridveil.release.format.attack_rates import AttackStatement, summary
-from gridveil.release.format.facts import FactsModel, Text
+from gridveil.release.format.attack_rates import AttackStatement, FactsModel, Text, summary
 from gridveil.release.format.label import Label, MechanismFacts, NoiseFacts, Privacy, Section, WindowFacts
 from gridveil.release.format.ledger_facts import LedgerFacts
 from gridveil.trusted.ledger.entry import decimal

@@ -1,27 +1,165 @@
-"""Whether a release is what it says it is: label, digests, values, README, and the ledger's entry."""
+"""Verify a release: label, digests, values, README, and the ledger's entry."""
 
 from __future__ import annotations
 
+import math
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from itertools import islice
+from itertools import islice, product
 from pathlib import Path
+from time import monotonic
 from typing import Literal
 
+import numpy as np
+
 from gridveil.model.errors import GridveilError, InputError
+from gridveil.model.files import read_regular
 from gridveil.model.progress import Progress, silent
-from gridveil.model.regular import read_regular
-from gridveil.release.format.files import ENTRY, LABEL, README, SUMS, VALUES, load_label
+from gridveil.release.format import wording
+from gridveil.release.format.files import (
+    ENTRY,
+    LABEL,
+    README,
+    SUMMED,
+    SUMS,
+    VALUES,
+    Stored,
+    digest,
+    load_label,
+    read_sums,
+)
 from gridveil.release.format.label import Label
-from gridveil.release.format.read import read_content
+from gridveil.release.format.read import read_content, reading, standard_errors
 from gridveil.release.format.readme import readme
-from gridveil.release.format.sums import SUMMED, digest, read_sums
-from gridveil.release.verify.verify_cube import check_cube
 from gridveil.release.verify.verify_entry import Book, LedgerFaultError, check_entry, check_ledger
-from gridveil.release.verify.verify_label import check_facts
 from gridveil.uncertainty.posterior import Draws
+
+# Whether `consumption.nc` holds together: its values are numbers, and its prefix sums are theirs.
+
+BLOCK_CELLS = 2**21
+WIDEST = 512  # cells of a block across, and up
+SECONDS = 60.0
+STAGE = "compare values and prefix sums"
+ROUNDING = 1e-9  # of the largest sum; float64 adds up millions of values to better than that
+
+
+def check_cube(path: Path, label: Label, progress: Progress = silent) -> str:
+    """Return how much was compared, or raise with what does not fit. Memory and time have limits, whoever wrote it."""
+    content = read_content(path, label)
+    with reading(path):
+        _check_attributes(content.values.file, label)
+        share = _compare(content.values, standard_errors(content.values), content.prefix.dataset, progress)
+    return "values and prefix sums agree" + ("" if share == 1 else f", as far as compared: {math.floor(100 * share)} %")
+
+
+def _check_attributes(file: Stored, label: Label) -> None:
+    expected = {"title": label.heading, "institution": label.publisher, "epsilon": label.privacy.epsilon}
+    for name, value in expected.items():
+        if file.attrs.get(name) != value:
+            msg = f"its {name} is not that of label.yaml: they are not of one release"
+            raise ValueError(msg)
+
+
+def _compare(values: Stored, errors: Stored, prefix: Stored, progress: Progress) -> float:
+    """Compare block by block, and return the share that was compared before time was up."""
+    begun, done, largest = monotonic(), 0, 0.0
+    for block in _blocks(values.shape):
+        if monotonic() - begun > SECONDS:
+            break
+        edges = tuple(slice(part.start, part.stop + 1) for part in block)
+        stored, bars, sums = values[block].astype(np.float64), errors[block], prefix[edges]
+        if not (np.isfinite(stored).all() and np.isfinite(bars).all() and np.isfinite(sums).all()):
+            msg = "it has numbers that are not finite"
+            raise ValueError(msg)
+        if (bars < 0).any():
+            msg = "it has standard errors below zero"
+            raise ValueError(msg)
+        if any(part.start == 0 and sums.take(0, axis=axis).any() for axis, part in enumerate(block)):
+            msg = "its prefix sums do not begin with zeros"
+            raise ValueError(msg)
+        largest = max(largest, float(np.abs(sums).max()), float(np.abs(stored).sum()))
+        apart = np.diff(np.diff(np.diff(sums, axis=0), axis=1), axis=2) - stored
+        if np.abs(apart).max() > ROUNDING * largest:
+            msg = f"its prefix sums are not those of its values: answers to queries would not be what {VALUES} says"
+            raise ValueError(msg)
+        done += stored.size
+        progress(STAGE, done / math.prod(values.shape))
+    return float(done / math.prod(values.shape))
+
+
+def _blocks(shape: tuple[int, ...]) -> Iterator[tuple[slice, ...]]:
+    """Cut a cube (time, y, x) into blocks, each small enough to be held."""
+    up, across = (min(size, WIDEST) for size in shape[1:])
+    sizes = (max(1, BLOCK_CELLS // (up * across)), up, across)
+    starts = (range(0, length, size) for length, size in zip(shape, sizes, strict=True))
+    for corner in product(*starts):
+        parts = zip(corner, sizes, shape, strict=True)
+        yield tuple(slice(start, min(start + size, length)) for start, size, length in parts)
+
+
+# Whether a label can be a publication's: its measurements, bounds, sums and codes fit together.
+
+EPSILON_ROUNDING = 1e-6
+
+
+def check_facts(label: Label) -> str:
+    """Return what was found, or raise with what no publication writes."""
+    faults = [*_sums(label), *_bounds(label), *_codes(label)]
+    if faults:
+        raise ValueError("; ".join(faults))
+    told = "it can be read, and its figures follow from each other"
+    if not label.private:
+        return f"{told}; NOT PRIVATE, as it says: made with test noise"
+    if label.privacy.epsilon_accounted < label.privacy.epsilon * (1 - EPSILON_ROUNDING):
+        return f"{told}; less was accounted for than epsilon, though gridveil's mechanisms spend all of it"
+    return told
+
+
+def _sums(label: Label) -> list[str]:
+    """Compare what was accounted for with what the measurements cost.
+
+    Each costs its epsilon in the worst-off pillar, but pillars may differ, so their sum is an upper limit. A histogram
+    of household totals costs all pillars the same: it comes on top of the largest of the others.
+    """
+    counted = sum(m.epsilon for m in label.measurements if m.kind == "household_totals")
+    others = [m.epsilon for m in label.measurements if m.kind != "household_totals"]
+    least, most = counted + max(others, default=0.0), counted + sum(others)
+    if least * (1 - EPSILON_ROUNDING) <= label.privacy.epsilon_accounted <= most * (1 + EPSILON_ROUNDING):
+        return []
+    return [f"epsilon_accounted {label.privacy.epsilon_accounted:g}: its measurements cost {least:g} to {most:g}"]
+
+
+def _bounds(label: Label) -> list[str]:
+    """Compare the bounds with what was measured under them, and with the windows they are of."""
+    used = {(m.window, m.bound_kwh) for m in label.measurements if m.bound_kwh is not None}
+    listed = {(bound.window, bound.window_kwh) for bound in label.bounds}
+    steps = {"published": label.window.steps, "training": label.training_window and label.training_window.steps}
+    faults = []
+    if used != listed:
+        faults.append("its measurements were made under other bounds than it lists")
+    if any(bound.steps != steps.get(bound.window, bound.steps) for bound in label.bounds):
+        faults.append("its bounds are of windows of other lengths than it states")
+    return faults
+
+
+def _codes(label: Label) -> list[str]:
+    """Compare codes with the facts that they follow from."""
+    unit = label.ledger_entry.unit if label.ledger_entry else None
+    caveats = [
+        wording.caveats(corrected=label.correction is not None, about_the_truth=truth, unit=unit)
+        for truth in (False, True)
+    ]
+    kinds = {measured.noise for measured in label.measurements}
+    as_follows = {
+        "noise": {kind for noise in label.noise for kind in noise.kinds} == (kinds if label.private else set()),
+        "not_covered": label.not_covered in caveats,
+    }
+    return [f"{name}: it does not follow from the rest of the label" for name, is_so in as_follows.items() if not is_so]
+
+
+# Whether a release is what it says it is: label, digests, values, README, and the ledger's entry.
 
 LARGEST_README = 2**17
 MOST_NAMED = 5

@@ -1,4 +1,4 @@
-"""Whether a release and a ledger tell the same: the entry in its folder, and the ledger itself."""
+"""Compare a release with the ledger: the entry in its folder, an export, or the ledger itself."""
 
 from __future__ import annotations
 
@@ -8,13 +8,80 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Protocol
 
-from gridveil.model.errors import GridveilError
-from gridveil.model.regular import read_regular
+from gridveil.model.errors import GridveilError, InputError
+from gridveil.model.files import read_regular
 from gridveil.release.format.debit_facts import differing
 from gridveil.release.format.files import LABEL
 from gridveil.release.format.label import Label
+from gridveil.trusted.ledger.chain import Chain, ChainLine
 from gridveil.trusted.ledger.entry import Entry
 from gridveil.trusted.ledger.population import Read
+
+# An export of a ledger: each entry's exact text, one a line.
+
+LARGEST_EXPORT = 2**28
+"""Bytes: some hundred thousand entries."""
+
+
+class Export:
+    """What a ledger held when it was exported, for whoever has no access to the ledger itself.
+
+    Guarantee: as of `Chain.faults`, but that a chain cut at its end is as sound as a whole one: an export has no list
+    of heads.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        lines: dict[str, list[ChainLine]] = {}
+        for entry in read_export(path, "--ledger"):
+            lines.setdefault(entry.population, []).append(ChainLine(entry.number, entry.hash, entry.text))
+        self._chains = {name: Chain(name, own, (own[-1].number, own[-1].hash)) for name, own in lines.items()}
+
+    def entries(self, population: str) -> list[Entry]:
+        """Return a population's whole chain."""
+        if population not in self._chains:
+            msg = f"{self._path}: no population {population}; there are: {', '.join(sorted(self._chains))}"
+            raise InputError(msg, code="population-unknown")
+        return self._chains[population].entries
+
+    def verify(self) -> list[str]:
+        """Return everything that is wrong, in plain words."""
+        return [fault for name in sorted(self._chains) for fault in self._chains[name].faults()]
+
+
+def is_export(path: Path) -> bool:
+    """Whether a file begins as an export does, and no SQLite file."""
+    try:
+        return read_regular(path, 0) == b"{"
+    except (OSError, ValueError):
+        return False
+
+
+def read_export(path: Path, option: str) -> list[Entry]:
+    """Return the entries of an export that an option names; whether they make sound chains is another question."""
+    try:
+        raw = read_regular(path, LARGEST_EXPORT)
+        lines = raw.decode("ascii").splitlines()
+    except (OSError, ValueError) as error:
+        msg = f"{option} {path}: not to be read as an export ({error}); give a file that `ledger export` wrote"
+        raise InputError(msg, code="export-file-unreadable") from error
+    if len(raw) > LARGEST_EXPORT:
+        msg = f"{option} {path}: it is larger than any export; give a file that `ledger export` wrote"
+        raise InputError(msg, code="export-file-too-large")
+    entries = []
+    for number, line in enumerate(lines, start=1):
+        try:
+            entries.append(Entry.from_text(line))
+        except InputError as error:
+            msg = f"{option} {path}, line {number}: {error}; give a file as `ledger export` wrote it"
+            raise InputError(msg, code="export-file-line") from error
+    if not entries:
+        msg = f"{option} {path}: it is empty; give a file that `ledger export` wrote"
+        raise InputError(msg, code="export-file-empty")
+    return entries
+
+
+# Whether a release and a ledger tell the same: the entry in its folder, and the ledger itself.
 
 LARGEST_ENTRY = 2**22
 

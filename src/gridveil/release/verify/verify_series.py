@@ -11,11 +11,9 @@ from gridveil.model.progress import Progress, silent
 from gridveil.release.format.files import LABEL
 from gridveil.release.series.catalogue import CATALOGUE, Catalogue, Listed, is_series, read_catalogue
 from gridveil.release.series.series import SeriesPart, check_alike, read_part
-from gridveil.release.verify.ledger_export import Export, is_export
 from gridveil.release.verify.verify import MOST_NAMED, Check, verify
-from gridveil.release.verify.verify_entry import Book
-from gridveil.trusted.ledger.book import open_ledger
-from gridveil.trusted.ledger.place import is_address
+from gridveil.release.verify.verify_entry import Book, Export, is_export
+from gridveil.trusted.ledger.book import is_address, open_ledger
 
 FRESH_SERIES = "do not rely on it, get a fresh copy of the series"
 MOST_LOOKED_AT = 10_000

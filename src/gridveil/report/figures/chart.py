@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 
-from gridveil.model.units import Floats
+from gridveil.model.arrays import Floats
 from gridveil.report.figures.axis import round_levels, short
 
 LEFT, TOP, FOOT, RIGHT = 46, 22, 26, 4

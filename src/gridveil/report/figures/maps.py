@@ -11,7 +11,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from gridveil.model.units import Floats
+from gridveil.model.arrays import Floats
 
 Kind = TypeVar("Kind", bound=np.generic)
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from gridveil.model.arrays import Floats
 from gridveil.model.errors import UsageError
-from gridveil.model.units import Floats
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

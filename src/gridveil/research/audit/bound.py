@@ -10,8 +10,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
+from gridveil.model.arrays import Floats
 from gridveil.model.errors import UsageError
-from gridveil.model.units import Floats
 
 Direction = Literal["with above", "with below", "without above", "without below"]
 DIRECTIONS: tuple[Direction, ...] = ("with above", "with below", "without above", "without below")

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from gridveil.geography.grid import Grid
-from gridveil.model.units import Ints
+from gridveil.model.arrays import Ints
 from gridveil.model.window import Window
 from gridveil.trusted.engines.base.schema import HouseholdsTable, ReadingsTable
 from gridveil.trusted.kernel.bound import Bound

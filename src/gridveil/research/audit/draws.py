@@ -7,8 +7,8 @@ from dataclasses import fields, is_dataclass
 
 import numpy as np
 
+from gridveil.model.arrays import Floats
 from gridveil.model.errors import GridveilError
-from gridveil.model.units import Floats
 from gridveil.research.audit.outcomes import AuditCase, Outcome, run_once, run_recorded
 from gridveil.research.audit.transcript import Repeater, Said, log_ratio, ratios, worst_ratio
 from gridveil.trusted.kernel.noise import Noise

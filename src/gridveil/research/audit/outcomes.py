@@ -9,12 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from gridveil.mechanisms.registry import defaults
+from gridveil.model.arrays import WH_PER_KWH
 from gridveil.model.estimate import Estimate
-from gridveil.model.units import WH_PER_KWH
-from gridveil.publishing.bounded import release_with_private_bound
 from gridveil.publishing.plan import Plan
 from gridveil.publishing.spec import make_spec
-from gridveil.publishing.statement import make_label
+from gridveil.publishing.statement import make_label, release_with_private_bound
 from gridveil.release.format.label import Label
 from gridveil.release.format.write import write_release
 from gridveil.research.audit.canaries import TRAIN, Worlds

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from gridveil.model.arrays import Floats, Ints
 from gridveil.model.errors import GridveilError
-from gridveil.model.units import Floats, Ints
 from gridveil.trusted.kernel.noise import Noise
 from gridveil.trusted.kernel.staircase import Staircase
 

@@ -33,7 +33,7 @@ def run(
     from gridveil.cli import show
     from gridveil.mechanisms.registry import make, names
     from gridveil.model.errors import GridveilError, UsageError
-    from gridveil.model.folder import check_new, write_new
+    from gridveil.model.files import check_new, write_new
     from gridveil.research.audit.effort import Effort
     from gridveil.research.audit.result import as_json, entries, objections, powerless
     from gridveil.research.audit.together import audit_all

@@ -97,7 +97,7 @@ def run(
     from rich.console import Console
 
     from gridveil.cli import show
-    from gridveil.model.folder import check_new, write_new
+    from gridveil.model.files import check_new, write_new
     from gridveil.research.commands.study_bar import study_bar
     from gridveil.research.compare.compare import NOT_PRIVATE, as_json, compare
     from gridveil.research.compare.compare_tables import as_text, notes, on_screen

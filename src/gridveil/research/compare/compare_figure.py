@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
 from gridveil.mechanisms.registry import COMPARISON_ONLY
-from gridveil.model.units import Floats
+from gridveil.model.arrays import Floats
 from gridveil.report.figures.axis import short
 from gridveil.report.figures.style import COLOURS, GREY, INK, LINE, QUIET, spaced
 from gridveil.research.compare.scoring import Record

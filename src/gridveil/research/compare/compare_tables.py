@@ -19,7 +19,7 @@ from gridveil.research.compare.own_bounds import TUNED
 from gridveil.research.compare.scoring import TRUTHS, Record
 from gridveil.research.compare.summary import ComparedCase, MeanSpread, kwh, method_of, ranking, summarise
 from gridveil.research.compare.trial import AUTO, promise
-from gridveil.simulate.errors import FLOOR
+from gridveil.simulate.rehearse import FLOOR
 
 MEASURES = {
     "wape": "WAPE, %",

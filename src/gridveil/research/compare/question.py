@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from gridveil.mechanisms.registry import COMPARISON_ONLY, make, names
+from gridveil.model.arrays import WH_PER_KWH
 from gridveil.model.errors import UsageError
-from gridveil.model.units import WH_PER_KWH
 from gridveil.publishing.spec import Spec
 from gridveil.research.compare.own_bounds import own_bound
 from gridveil.research.compare.trial import AUTO, Trial

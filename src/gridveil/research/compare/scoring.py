@@ -8,10 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from gridveil.model.prefix import box_sums, prefix_sums
-from gridveil.model.units import Floats, Ints
+from gridveil.model.arrays import Floats, Ints, box_sums, prefix_sums
 from gridveil.research.datasets.dataset import Placed
-from gridveil.simulate.errors import bias, mae, mre, mre_authors, mre_floor, wape
+from gridveil.simulate.rehearse import bias, mae, mre, mre_authors, mre_floor, wape
 from gridveil.simulate.workloads import AUTHORS, QUERIES, draw_workload
 
 Record = dict[str, Any]

@@ -10,9 +10,9 @@ from functools import lru_cache
 from typing import Any
 
 from gridveil.mechanisms.registry import COMPARISON_ONLY, make, train_steps
+from gridveil.model.arrays import WH_PER_KWH, Floats
 from gridveil.model.errors import UsageError
-from gridveil.model.units import WH_PER_KWH, Floats
-from gridveil.publishing.bounded import release_with_private_bound
+from gridveil.publishing.statement import release_with_private_bound
 from gridveil.research import nonprivate as yardsticks
 from gridveil.research.compare.scoring import Record, Scorer
 from gridveil.research.datasets.dataset import Placed

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from gridveil.geography.grid import Grid
-from gridveil.model.units import WH_PER_KWH, Floats, Ints
+from gridveil.model.arrays import WH_PER_KWH, Floats, Ints
 from gridveil.model.window import Window
 from gridveil.simulate.sources import ArraySource
 

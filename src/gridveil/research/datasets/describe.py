@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gridveil.model.units import WH_PER_KWH
+from gridveil.model.arrays import WH_PER_KWH
 from gridveil.model.window import Window
 from gridveil.research.datasets.dataset import Dataset
 from gridveil.research.datasets.datasets import DATASETS, open_dataset

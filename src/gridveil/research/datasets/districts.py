@@ -8,13 +8,22 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gridveil.geography.grid import Grid
-from gridveil.model.units import Floats, Ints
+from gridveil.model.arrays import Floats, Ints
 from gridveil.model.window import Window
 from gridveil.research.datasets.placements import Sites, place
 from gridveil.research.datasets.points import Points
-from gridveil.simulate.habits import COMMUTERS, Habits, Peak, rhythms, spikes
-from gridveil.simulate.town import LEVEL_SIGMA, MAIN_FUSE, MEAN_POWER, Town
-from gridveil.simulate.townscape import place_homes
+from gridveil.simulate.town import (
+    COMMUTERS,
+    LEVEL_SIGMA,
+    MAIN_FUSE,
+    MEAN_POWER,
+    Habits,
+    Peak,
+    Town,
+    place_homes,
+    rhythms,
+    spikes,
+)
 
 STORAGE_HEATED = Habits(morning=Peak(7.5, 1.1, 0.4), day=Peak(13, 3, 0.15), evening=Peak(2.5, 2.2, 3.5))
 """Storage heaters, charged at night; the highest peak is named evening because that one has no weekends."""

@@ -20,10 +20,10 @@ from gridveil.research.datasets.points import read_points
 from gridveil.trusted.engines.base.schema import HouseholdsTable, ReadingsTable, require_columns
 from gridveil.trusted.engines.base.settings import EngineSettings
 from gridveil.trusted.engines.duckdb.engine import DuckDBEngine
-from gridveil.trusted.engines.duckdb.unreadable import reading
-from gridveil.trusted.source.columns import identifier
+from gridveil.trusted.engines.duckdb.tables import reading
 from gridveil.trusted.source.ingest import ingest
 from gridveil.trusted.source.report import Report
+from gridveil.trusted.source.rules import identifier
 
 AS_GIVEN = "as-given"
 """The placement of households that have coordinates of their own."""

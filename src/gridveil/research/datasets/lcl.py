@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from gridveil.model.arrays import Ints
 from gridveil.model.errors import InputError
-from gridveil.model.units import Ints
 from gridveil.model.window import Window
 from gridveil.research.datasets.dataset import Dataset
 

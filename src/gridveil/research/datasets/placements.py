@@ -8,8 +8,8 @@ from typing import NamedTuple
 import numpy as np
 
 from gridveil.geography.grid import Grid
+from gridveil.model.arrays import Ints
 from gridveil.model.errors import UsageError
-from gridveil.model.units import Ints
 from gridveil.research.datasets.dataset import Dataset, Placed
 from gridveil.research.datasets.points import Points
 

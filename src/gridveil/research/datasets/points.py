@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 
 from gridveil.geography.grid import Grid
+from gridveil.model.arrays import Floats, Ints
 from gridveil.model.errors import InputError, UsageError
-from gridveil.model.units import Floats, Ints
 
 Extent = tuple[float, float, float, float]
 

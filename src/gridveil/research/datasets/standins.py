@@ -7,11 +7,11 @@ from datetime import UTC, datetime, timedelta
 
 import numpy as np
 
+from gridveil.model.arrays import WH_PER_KWH, Floats
 from gridveil.model.errors import UsageError
-from gridveil.model.units import WH_PER_KWH, Floats
 from gridveil.model.window import Window
 from gridveil.research.datasets.dataset import Dataset
-from gridveil.simulate.habits import COMMUTERS, LATE_RISERS, PENSIONERS, rhythms
+from gridveil.simulate.town import COMMUTERS, LATE_RISERS, PENSIONERS, rhythms
 
 HABITS = (COMMUTERS, PENSIONERS, LATE_RISERS)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol, runtime_checkable
 
-from gridveil.model.units import Floats
+from gridveil.model.arrays import Floats
 from gridveil.research.datasets.dataset import Placed
 from gridveil.trusted.kernel.bound import Bound
 

@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from gridveil.mechanisms.registry import COMPARISON_ONLY
-from gridveil.model.units import Floats
+from gridveil.model.arrays import Floats
 from gridveil.research.datasets.dataset import Placed
 from gridveil.trusted.kernel.bound import Bound
 

@@ -8,8 +8,8 @@ from typing import ClassVar
 import numpy as np
 
 from gridveil.mechanisms.registry import COMPARISON_ONLY
+from gridveil.model.arrays import WH_PER_KWH, Floats, Ints
 from gridveil.model.errors import UsageError
-from gridveil.model.units import WH_PER_KWH, Floats, Ints
 from gridveil.research.datasets.dataset import Placed
 from gridveil.trusted.kernel.bound import Bound
 

@@ -11,11 +11,10 @@ from numpy.typing import NDArray
 from gridveil.geography.grid import Grid
 from gridveil.mechanisms.inference.quadtree import depth_of_quarters, levels
 from gridveil.mechanisms.registry import COMPARISON_ONLY
-from gridveil.mechanisms.stpt.parts import theorem8_scales
-from gridveil.mechanisms.stpt.quantize import quantize
+from gridveil.mechanisms.stpt.parts import quantize, theorem8_scales
 from gridveil.mechanisms.stpt.series import equal_slices
+from gridveil.model.arrays import WH_PER_KWH, Floats, Ints
 from gridveil.model.errors import MissingExtraError
-from gridveil.model.units import WH_PER_KWH, Floats, Ints
 from gridveil.research.datasets.dataset import Placed
 from gridveil.trusted.kernel.bound import Bound
 

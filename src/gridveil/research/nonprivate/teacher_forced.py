@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 import torch
 
-from gridveil.mechanisms.stpt.forecaster import BATCH, LEARNING_RATE, Windows, join, sweep
-from gridveil.mechanisms.stpt.network import AttentionGru, repeatable_torch
-from gridveil.model.units import Floats
+from gridveil.mechanisms.stpt.network import BATCH, LEARNING_RATE, AttentionGru, Windows, join, repeatable_torch, sweep
+from gridveil.model.arrays import Floats
 
 AT_ONCE = 2048
 """Windows predicted together: small enough for the processor's cache."""

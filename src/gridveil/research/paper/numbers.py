@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from gridveil.model.units import WH_PER_KWH
+from gridveil.model.arrays import WH_PER_KWH
 from gridveil.research.compare.scoring import Record
 from gridveil.research.compare.summary import MeanSpread
 from gridveil.research.paper.towns import method_bound

@@ -12,7 +12,7 @@ from gridveil.mechanisms.inference.quadtree import depth_of_quarters, levels
 from gridveil.mechanisms.registry import make
 from gridveil.mechanisms.stpt import Stpt
 from gridveil.mechanisms.stpt.series import equal_slices, measure_series, weighted_slices
-from gridveil.model.units import WH_PER_KWH, Floats
+from gridveil.model.arrays import WH_PER_KWH, Floats
 from gridveil.research.compare.scoring import Record
 from gridveil.research.compare.trial import Towns
 from gridveil.research.datasets.dataset import Placed
@@ -63,7 +63,7 @@ class RunPattern:
 
 def honest(trial: PatternTrial, placed: Placed) -> tuple[Floats, Floats]:
     """Return a pattern made of sanitised series only, and the clipped truth, in clips per cell (x, y, t)."""
-    from gridveil.mechanisms.stpt import learn
+    from gridveil.mechanisms.stpt import network as learn
 
     mechanism = make(trial.method, {"depth": trial.depth, "seed": trial.repeat})
     if not isinstance(mechanism, Stpt):

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from gridveil.mechanisms.registry import COMPARISON_ONLY
-from gridveil.model.units import WH_PER_KWH
+from gridveil.model.arrays import WH_PER_KWH
 from gridveil.research.compare.own_bounds import own_bound
 from gridveil.research.datasets.dataset import Dataset, Placed
 from gridveil.research.datasets.datasets import open_dataset

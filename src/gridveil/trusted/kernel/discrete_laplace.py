@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 from numpy.typing import NDArray
 
-from gridveil.model.units import Ints
+from gridveil.model.arrays import Ints
 
 Words = NDArray[np.uint64]
 Coins = NDArray[np.bool_]

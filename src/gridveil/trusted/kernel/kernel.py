@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gridveil.geography.grid import Grid
+from gridveil.model.arrays import Ints
 from gridveil.model.errors import BudgetError, UsageError
 from gridveil.model.progress import Progress, silent
-from gridveil.model.units import Ints
 from gridveil.model.window import Window
 from gridveil.trusted.budget import PureDP
 from gridveil.trusted.kernel.account import MOST_TERMS, ROUNDING, Account, Marks

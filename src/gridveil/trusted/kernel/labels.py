@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from gridveil.model.arrays import Ints
 from gridveil.model.errors import UsageError
-from gridveil.model.units import Ints
 from gridveil.trusted.kernel.account import Marks
 
 Slab = tuple[slice, Ints]

@@ -12,8 +12,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from gridveil.model.arrays import Ints
 from gridveil.model.errors import BudgetError, UsageError
-from gridveil.model.units import Ints
 from gridveil.trusted.kernel.account import ROUNDING
 from gridveil.trusted.kernel.discrete_laplace import VECTORISED_FROM, add_discrete_laplace, random_words
 from gridveil.trusted.kernel.staircase import Staircase

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from gridveil.geography.grid import Grid
-from gridveil.model.units import Ints
+from gridveil.model.arrays import Ints
 from gridveil.model.window import Window
 from gridveil.trusted.kernel.bound import Bound
 from gridveil.trusted.kernel.questions.question import KernelQuestion

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from gridveil.model.arrays import Floats
 from gridveil.model.errors import UsageError
-from gridveil.model.units import Floats
 from gridveil.trusted.kernel.bound import Bound
 
 

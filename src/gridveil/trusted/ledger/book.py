@@ -1,8 +1,9 @@
-"""The ledger: debits that are written before anything is answered, and never go over a population's cap."""
+"""The ledger: debits are written before anything is answered, and never exceed a population's cap."""
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
@@ -13,12 +14,39 @@ from gridveil.model.errors import BudgetError, GridveilError, InputError, UsageE
 from gridveil.model.window import Window
 from gridveil.trusted.ledger.chain import LOST, Chain
 from gridveil.trusted.ledger.entry import Entry, canonical, is_amount, is_hash, is_name
-from gridveil.trusted.ledger.place import is_address
 from gridveil.trusted.ledger.population import Population, Read, Standing
 from gridveil.trusted.ledger.stores.postgres import PostgresStore
 from gridveil.trusted.ledger.stores.sqlite import SqliteStore
 from gridveil.trusted.ledger.stores.store import Store
 from gridveil.trusted.ledger.tally import Tally
+
+# Where a ledger is: a file or a server. An address may hold a password, and is never repeated.
+
+ADDRESS = re.compile(
+    r".*://|\s*postgres(ql)?(:|//)|.*password\s*=|\s*(host|hostaddr|port|dbname|user|service)\s*=",
+    re.IGNORECASE | re.DOTALL,
+)
+
+
+def is_address(where: str) -> bool:
+    """Whether this is, or was meant to be, the address of a server rather than a path.
+
+    >>> [is_address(where) for where in ("town.ledger", "postgresql:/me@host/db", "host=db password=secret")]
+    [False, True, True]
+    """
+    return ADDRESS.match(where) is not None
+
+
+def may_hold_password(text: str) -> bool:
+    """Whether a text that someone gave had better not be repeated.
+
+    >>> may_hold_password("['postgresql://me:secret@host/db']"), may_hold_password("32 by 32")
+    (True, False)
+    """
+    return re.search(r"://|postgres(ql)?:|password\s*=", text, re.IGNORECASE) is not None
+
+
+# The ledger: debits that are written before anything is answered, and never go over a population's cap.
 
 
 class Ledger:

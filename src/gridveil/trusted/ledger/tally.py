@@ -7,8 +7,7 @@ from fractions import Fraction
 
 from gridveil.model.errors import BudgetError
 from gridveil.trusted.ledger.entry import Entry, decimal
-from gridveil.trusted.ledger.population import Population, Read, Standing
-from gridveil.trusted.ledger.windows import LedgerWindow
+from gridveil.trusted.ledger.population import LedgerWindow, Population, Read, Standing
 
 MOST_NAMED = 10
 """So many releases are named in a refusal."""

@@ -11,15 +11,22 @@ from gridveil.model.progress import Progress, silent
 from gridveil.model.window import Window
 from gridveil.trusted.engines.base.engine import Engine, answers
 from gridveil.trusted.engines.base.partitions import has_fields
-from gridveil.trusted.engines.base.registry import connect
 from gridveil.trusted.engines.base.schema import HouseholdsTable, ReadingsTable
-from gridveil.trusted.engines.base.settings import EngineSettings
+from gridveil.trusted.engines.base.settings import EngineSettings, connect
 from gridveil.trusted.kernel.labels import is_held
-from gridveil.trusted.source.again import examples, look_again, resolved
-from gridveil.trusted.source.checkpoints import digest, run_key
-from gridveil.trusted.source.parts import Readings, Summed, contributions, doubtful, together
-from gridveil.trusted.source.plausible import warnings_of
-from gridveil.trusted.source.report import Report, household_faults, reading_faults
+from gridveil.trusted.source.parts import (
+    Readings,
+    Summed,
+    contributions,
+    digest,
+    doubtful,
+    examples,
+    look_again,
+    resolved,
+    run_key,
+    together,
+)
+from gridveil.trusted.source.report import Report, household_faults, reading_faults, warnings_of
 from gridveil.trusted.source.rules import coordinates, judged, places
 from gridveil.trusted.source.source import IngestedSource
 

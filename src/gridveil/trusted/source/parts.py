@@ -1,21 +1,92 @@
-"""Contributions, part by part: each part of the readings is summed by itself, and then what several parts share."""
+"""Contributions, part by part: sums per part, duplicates between parts, and keys of results that outlast a process."""
 
 from __future__ import annotations
 
+import hashlib
+import json
+from array import array
 from collections import Counter
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import asdict, dataclass
+from functools import reduce
+from importlib import metadata
+from operator import or_
+from typing import TYPE_CHECKING, Any
 
+from gridveil.geography.grid import Grid
 from gridveil.model.window import Window
 from gridveil.trusted.engines.base.engine import COUNTS, Engine, Opened, answers
-from gridveil.trusted.engines.base.schema import ReadingsTable
+from gridveil.trusted.engines.base.schema import HouseholdsTable, ReadingsTable
 from gridveil.trusted.kernel.bound import SUPPLY
-from gridveil.trusted.source.plausible import STANDBY
-from gridveil.trusted.source.rules import FAULTY, LARGEST_READING, length, readings
+from gridveil.trusted.source.clock import Clock
+from gridveil.trusted.source.report import STANDBY
+from gridveil.trusted.source.rules import (
+    ENERGY_FAULT,
+    FAULTY,
+    LARGEST_READING,
+    OF_HOUSEHOLDS,
+    TIMESTAMP_FAULT,
+    faults_of,
+    first_fault,
+    judged,
+    length,
+    readings,
+)
 
 if TYPE_CHECKING:
     import ibis
     import ibis.expr.types as ir
+
+
+# The key of a run: results of parts that outlast a process are used again only by a run that would compute the same.
+#
+# What is kept of a part are sums by the numbers of households. They rest on the part's rows, on how rows are read,
+# and on which household has which number. Were the numbers others, one household's readings would count as several
+# households', each of them bounded by itself: so it is the numbers themselves that a key depends on, not the files
+# that they are from.
+
+FORMAT = 6
+"""Of what is kept. Raise it with every change to the code of ingest that gives a part other sums, or another meaning:
+a version of gridveil may stay the same while its code changes."""
+
+BATCH = 2**20
+"""Rows that are held as text at once."""
+
+
+def run_key(
+    engine: Engine, numbers: ibis.Table, tables: tuple[ReadingsTable, HouseholdsTable], grid: Grid, window: Window
+) -> str:
+    """Return what all parts of a run share. Cost: the households' ids are sorted and go through this process once."""
+    settings = [asdict(table) for table in tables]
+    versions = [metadata.version(name) for name in ("gridveil", "duckdb", "ibis-framework")]
+    clock = Clock.of(tables[0].timezone, window)  # its offsets: the system's table of a zone's clock may be updated
+    return digest(FORMAT, versions, settings, clock, grid, window, _digest_of_numbers(engine, numbers))
+
+
+def digest(*facts: object) -> str:
+    """Return a digest of what can be written as JSON or text."""
+    return hashlib.sha256(json.dumps(facts, default=str).encode()).hexdigest()
+
+
+def _digest_of_numbers(engine: Engine, numbers: ibis.Table) -> list[str]:
+    """Return digests that two tables of households and numbers share only if they have the same rows.
+
+    They are sorted here: an engine that may give out rows in any order, which is faster, keeps not even a stated one.
+    """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    columns = pa.schema([("household", pa.large_string()), ("number", pa.int64())])  # text of over 2 GB, too
+    filled = numbers.select("household", number=numbers.number.fill_null(-1))  # by the engine: Arrow would load pandas
+    given = [batch.select(columns.names).cast(columns) for batch in engine.batches(filled)]
+    ids, lengths, values = (hashlib.sha256() for _ in range(3))  # each of a whole column: batches may be cut anywhere
+    for batch in pa.Table.from_batches(given, columns).sort_by("household").to_batches(max_chunksize=BATCH):
+        ids.update("".join(batch["household"].to_pylist()).encode())
+        lengths.update(array("q", pc.binary_length(batch["household"]).to_pylist()))
+        values.update(array("q", batch["number"].to_pylist()))
+    return [column.hexdigest() for column in (ids, lengths, values)]
+
+
+# Contributions, part by part: each part of the readings is summed by itself, and then what several parts share.
 
 SLOTS = 60
 """A step is looked at in this many slots: readings in different slots cannot be duplicates of each other."""
@@ -145,3 +216,62 @@ def doubtful(engine: Engine, table: ibis.Table) -> ir.BooleanColumn:
 
 def _count(engine: Engine, table: ibis.Table) -> int:
     return int(answers(engine, table.agg(rows=table.count()))[0]["rows"])
+
+
+# The second look: readings that are in doubt are resolved, and of each fault an example is found.
+#
+# Only parts that have any are read again, all of them at once.
+
+
+def look_again(readings: Readings, parts: list[Summed], doubt: ibis.Table) -> ibis.Table | None:
+    """Read the households and steps that are in `doubt` again; None if there are none.
+
+    Returns one row per household, step and second: the smallest `wh`, how many `rows` there are, and how many `over`
+    what may count, with their household as an `example`.
+    """
+    engine = readings.engine
+    steps = {row["step"] for row in answers(engine, doubt.select("step").distinct())}
+    if not steps:
+        return None
+    engine.show(readings.role, [index for index, part in enumerate(parts) if part.steps.keys() & steps])
+    of_doubt = doubt.select("number").distinct()
+    suspects = engine.keep("suspects", readings.numbers.join(of_doubt, "number").select("household", "number"))
+    rows = judged(readings.rows(suspects), suspects, readings.window)
+    again = rows.view().semi_join(doubt, ["number", "step"])  # ibis cannot join on what a join computed
+    by_second = again.group_by("number", "step", "second").agg(
+        wh=again.wh.min(),
+        rows=again.count(),
+        over=again.over.sum(),
+        example=again.household.min(where=again.over),
+    )
+    return engine.keep("once", by_second)
+
+
+def resolved(once: ibis.Table) -> ibis.Table:
+    """Return the contributions that were in doubt: of readings at the same second, the smallest counts."""
+    return once.group_by("number", "step").agg(wh=once.wh.sum())
+
+
+def examples(readings: Readings, parts: list[Summed]) -> dict[int, dict[str, Any]]:
+    """Return a household of every fault, as `example`, and what is written there, `text`.
+
+    Both are from the first part that has the fault, or from others that are looked at for another fault.
+    """
+    import ibis
+
+    engine = readings.engine
+    first: dict[int, int] = {}
+    for index, part in enumerate(parts):
+        for fault in part.faults:
+            first.setdefault(fault, index)
+    if not first:
+        return {}
+    engine.show(readings.role, sorted(set(first.values())))
+    rows, with_numbers = readings.rows(), not first.keys().isdisjoint(OF_HOUSEHOLDS)
+    if with_numbers:
+        rows = rows.left_join(readings.numbers, "household")
+    faults = faults_of(rows, readings.window, with_numbers=with_numbers)
+    rows = rows.filter(reduce(or_, (faults[fault] for fault in first))).mutate(fault=first_fault(faults))
+    text = ibis.cases((rows.fault == TIMESTAMP_FAULT, rows.time_text), (rows.fault == ENERGY_FAULT, rows.energy_text))
+    found = rows.group_by("fault").agg(example=rows.household.nullif("").min(), text=text.min())
+    return {row["fault"]: row for row in answers(engine, found)}

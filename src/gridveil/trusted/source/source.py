@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gridveil.geography.grid import Grid
+from gridveil.model.arrays import Ints
 from gridveil.model.errors import UsageError
-from gridveil.model.units import Ints
 from gridveil.model.window import Window
 from gridveil.trusted.engines.base.engine import Engine, answers
 from gridveil.trusted.kernel.bound import Bound

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from gridveil.model.units import WH_PER_KWH, Floats, Ints
+from gridveil.model.arrays import WH_PER_KWH, Floats, Ints
 from gridveil.research.datasets.dataset import Placed
 from gridveil.research.nonprivate.count_rule import CountRule
 from gridveil.trusted.kernel.bound import Bound

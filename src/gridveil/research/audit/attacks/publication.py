@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from gridveil.mechanisms.registry import make
-from gridveil.model.units import WH_PER_KWH, Floats
+from gridveil.model.arrays import WH_PER_KWH, Floats
 from gridveil.model.window import Window
-from gridveil.publishing.bounded import release_with_private_bound
+from gridveil.publishing.statement import release_with_private_bound
 from gridveil.trusted.budget import PureDP
 from gridveil.trusted.kernel.bound import Bound
 from gridveil.trusted.kernel.kernel import Kernel, Source

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gridveil.model.units import Floats
+from gridveil.model.arrays import Floats
 from gridveil.research.audit.bound import lower_limit, upper_limit
 from gridveil.trusted.budget import attacker_rate
 

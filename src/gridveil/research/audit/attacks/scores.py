@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gridveil.model.units import Floats
+from gridveil.model.arrays import Floats
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from gridveil.model.arrays import Floats, Ints
 from gridveil.model.errors import UsageError
-from gridveil.model.units import Floats, Ints
 from gridveil.research.audit.attacks.publication import Publication
 from gridveil.trusted.kernel.kernel import Source
 from gridveil.trusted.kernel.noise import ExactNoise

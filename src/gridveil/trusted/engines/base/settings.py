@@ -1,4 +1,4 @@
-"""Which engine works on the readings, and what it may use. All of it is public but the address."""
+"""Engines by name, and their settings. Third parties add engines through the entry-point group `gridveil.engines`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,31 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 
 from gridveil.model.errors import UsageError
-from gridveil.trusted.engines.base.registry import DEFAULT, ENGINES
+from gridveil.model.registry import Registry
+from gridveil.trusted.engines.base.engine import Engine
+
+# Engines by name. A third party adds one through the entry-point group `gridveil.engines`.
+
+DEFAULT = "duckdb"
+
+ENGINES = Registry[type[Engine]](
+    "engine",
+    "gridveil.engines",
+    {
+        DEFAULT: "gridveil.trusted.engines.duckdb.engine:DuckDBEngine",
+        "spark": "gridveil.trusted.engines.spark.engine:SparkEngine",
+        "postgres": "gridveil.trusted.engines.postgres.engine:PostgresEngine",
+    },
+)
+"""Whoever installs an engine trusts it like the rest of this folder: it reads the true data."""
+
+
+def connect(settings: EngineSettings) -> Engine:
+    """Return a fresh engine; only its own library is imported."""
+    return ENGINES.load(settings.name)(settings)
+
+
+# Which engine works on the readings, and what it may use. All of it is public but the address.
 
 UNITS = {"M": 10**6, "G": 10**9, "MB": 10**6, "GB": 10**9, "MiB": 2**20, "GiB": 2**30}
 SMALLEST_MEMORY = 256 * 10**6

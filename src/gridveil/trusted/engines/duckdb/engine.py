@@ -17,8 +17,7 @@ from gridveil.trusted.engines.base.schema import HouseholdsTable, ReadingsTable
 from gridveil.trusted.engines.base.scratch import Scratch, Temporary, sync
 from gridveil.trusted.engines.base.settings import EngineSettings
 from gridveil.trusted.engines.duckdb.parquet_table import is_whole, sql_list
-from gridveil.trusted.engines.duckdb.tables import Files, open_table
-from gridveil.trusted.engines.duckdb.unreadable import reading
+from gridveil.trusted.engines.duckdb.tables import Files, open_table, reading
 
 if TYPE_CHECKING:
     import ibis

@@ -9,14 +9,14 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, ClassVar
 
-from gridveil.model.address import Address
 from gridveil.model.errors import InputError
+from gridveil.model.files import Address
 from gridveil.trusted.engines.base.engine import Opened
 from gridveil.trusted.engines.base.schema import HouseholdsTable, ReadingsTable
 from gridveil.trusted.engines.base.settings import EngineSettings
 from gridveil.trusted.engines.base.warehouse import WarehouseEngine, function
-from gridveil.trusted.engines.postgres.columns import view_of
 from gridveil.trusted.engines.postgres.session import PostgresSession, RefusedError
+from gridveil.trusted.engines.postgres.sql import view_of
 
 if TYPE_CHECKING:
     import ibis

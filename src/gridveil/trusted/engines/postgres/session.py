@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, LiteralString
 
-from gridveil.model.address import Address
 from gridveil.model.errors import InputError
+from gridveil.model.files import Address
 
 if TYPE_CHECKING:
     import psycopg

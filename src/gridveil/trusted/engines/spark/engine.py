@@ -204,7 +204,7 @@ class SparkEngine(WarehouseEngine):
         return text.re_search(OTHER_THAN_ASCII).ifelse(None, text)
 
     def _query(self, table: ibis.Table) -> DataFrame:
-        from gridveil.trusted.engines.spark.sql import written
+        from gridveil.trusted.engines.spark.session import written
 
         return self._session.sql(written(table))
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
+from gridveil.model.arrays import Floats, Ints
 from gridveil.model.errors import UsageError
-from gridveil.model.units import Floats, Ints
 from gridveil.trusted.kernel.account import Account, Marks
 from gridveil.trusted.kernel.bound import Bound
 from gridveil.trusted.kernel.labels import as_labels, check_held, relative_scales, sum_by_label

@@ -9,8 +9,8 @@ from typing import Literal
 
 import numpy as np
 
+from gridveil.model.arrays import Floats, Ints
 from gridveil.model.errors import BudgetError
-from gridveil.model.units import Floats, Ints
 from gridveil.model.window import Window
 from gridveil.trusted.kernel.account import ROUNDING, Account, Marks
 from gridveil.trusted.kernel.bound import Bound

@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike
 
+from gridveil.model.arrays import Floats, Ints
 from gridveil.model.errors import BudgetError, UsageError
-from gridveil.model.units import Floats, Ints
 from gridveil.trusted.kernel.account import Marks
 from gridveil.trusted.kernel.labels import check_held
 from gridveil.trusted.kernel.questions.question import (

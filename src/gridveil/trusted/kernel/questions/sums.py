@@ -8,8 +8,8 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import ArrayLike
 
+from gridveil.model.arrays import Ints
 from gridveil.model.errors import UsageError
-from gridveil.model.units import Ints
 from gridveil.trusted.kernel.account import Account
 from gridveil.trusted.kernel.labels import Slab, as_labels, crowding, most_steps, relative_scales, sum_slabs
 from gridveil.trusted.kernel.noise import SMALLEST_SCALE

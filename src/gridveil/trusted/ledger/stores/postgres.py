@@ -6,8 +6,8 @@ from collections.abc import Callable
 from contextlib import closing
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from gridveil.model.address import Address
 from gridveil.model.errors import GridveilError, InputError
+from gridveil.model.files import Address
 from gridveil.trusted.ledger.chain import Chain, ChainLine
 from gridveil.trusted.ledger.entry import Entry
 from gridveil.trusted.ledger.stores.store import unknown_end

@@ -10,11 +10,10 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 
 from gridveil.model.errors import GridveilError, InputError, UsageError
-from gridveil.model.folder import new_file
+from gridveil.model.files import new_file
 from gridveil.trusted.ledger.chain import LOST, NO_MARK, Chain, ChainLine, Head
 from gridveil.trusted.ledger.entry import Entry
-from gridveil.trusted.ledger.stores.mark import SUFFIX, Mark
-from gridveil.trusted.ledger.stores.store import unknown_end
+from gridveil.trusted.ledger.stores.store import SUFFIX, Mark, unknown_end
 
 APPLICATION_ID = int.from_bytes(b"gVlg")
 SCHEMA_VERSION = 1

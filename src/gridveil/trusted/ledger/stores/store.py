@@ -1,13 +1,75 @@
-"""What a ledger asks of the place where its entries are kept."""
+"""The interface of a ledger's store, and the high-water mark beside a ledger file."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import json
+import os
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from pathlib import Path
 from typing import Protocol
 
 from gridveil.model.errors import GridveilError
-from gridveil.trusted.ledger.chain import Chain
-from gridveil.trusted.ledger.entry import Entry
+from gridveil.trusted.ledger.chain import Chain, Head
+from gridveil.trusted.ledger.entry import Entry, canonical, is_hash, is_name
+
+# The high-water mark of a ledger in a file: what the last entries were, kept in a small file beside it.
+
+VERSION = 1
+SUFFIX = ".head"
+
+
+class Mark:
+    """The file `LEDGER.head`: number and hash of every population's last entry.
+
+    Guarantee: no debit is granted before it, or a later one, is in this file, whole and on disk. So an older state of
+    the ledger that comes back, be it by a journal that SQLite finds by its name, lacks an entry that the mark has. The
+    mark may be behind the ledger (a process was killed between the two), never ahead.
+    """
+
+    def __init__(self, ledger: Path) -> None:
+        self._ledger, self.path = ledger, ledger.with_name(ledger.name + SUFFIX)
+
+    def read(self) -> dict[str, Head] | None:
+        """Return the heads by population, or `None` if there is no file with them."""
+        try:
+            kept = json.loads(self.path.read_text(encoding="ascii"))
+        except (OSError, ValueError, RecursionError):
+            return None
+        if not (isinstance(kept, dict) and kept.get("version") == VERSION and isinstance(kept.get("heads"), dict)):
+            return None
+        heads = kept["heads"]
+        return {name: (head[0], head[1]) for name, head in heads.items()} if all(map(_is_head, heads.items())) else None
+
+    def write(self, heads: Mapping[str, Head]) -> None:
+        """Put these in place of what was kept, or raise `OSError`. Only for who has the ledger to itself."""
+        aside = self.path.with_name(self.path.name + "-new")
+        aside.unlink(missing_ok=True)  # of a process that was killed
+        ledger = self._ledger.stat()
+        handle = os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with open(handle, "w", encoding="ascii") as file:  # noqa: PTH123  # of a handle
+            with suppress(OSError):  # who may use the ledger may use its mark, as far as we can give leave
+                os.chown(handle, -1, ledger.st_gid)
+            os.fchmod(handle, ledger.st_mode & 0o777)
+            file.write(canonical({"version": VERSION, "heads": {name: list(head) for name, head in heads.items()}}))
+            file.flush()
+            os.fsync(handle)
+        aside.replace(self.path)
+        folder = os.open(self.path.parent, os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
+
+
+def _is_head(item: tuple[object, object]) -> bool:
+    name, head = item
+    if not (is_name(name) and isinstance(head, list) and len(head) == len(("number", "hash"))):
+        return False
+    return type(head[0]) is int and is_hash(head[1])
+
+
+# What a ledger asks of the place where its entries are kept.
 
 
 class Store(Protocol):

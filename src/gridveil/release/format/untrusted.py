@@ -1,17 +1,21 @@
-"""What a label must not hold, whoever wrote it: it is shown in terminals, pages, files and HTTP headers."""
+"""Checks of files that anyone may have written, before they are believed."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Mapping
 from datetime import date
 from functools import lru_cache
+from typing import Any
 
-from gridveil.model.errors import UsageError
+from gridveil.geography.grid import Grid
+from gridveil.model.errors import GridveilError, UsageError
 from gridveil.model.window import Window
-from gridveil.release.format.attack_rates import agree, attack_rates
-from gridveil.release.format.facts import UNSEEN
-from gridveil.release.format.label import Label
+from gridveil.release.format.attack_rates import UNSEEN, agree, attack_rates
+from gridveil.release.format.label import Label, MechanismFacts
 from gridveil.trusted.budget import FALSE_POSITIVES
+
+# What a label must not hold, whoever wrote it: it is shown in terminals, pages, files and HTTP headers.
 
 LARGEST_INTEGER = 2**63
 LONGEST_TEXT = 2**16
@@ -104,9 +108,38 @@ def check_system(crs: str) -> None:
     """
     if crs in KNOWN_SYSTEMS:
         return
-    from gridveil.release.format.cf import known_system
+    from gridveil.release.format.hdf5_file import known_system
 
     system = known_system(crs)
     if not (system.is_projected or system.is_geographic) or len(system.axis_info) != FLAT:
         msg = f"coordinate system {crs} ({system.type_name}): not one of a flat map"
         raise UsageError(msg, code="crs-not-a-map")
+
+
+# What a release must keep to so that it opens again: asked of public settings, before a row is read or a bit spent.
+
+
+def check_openable(
+    grid: Grid, windows: Iterable[Window], texts: Mapping[str, str], parameters: Mapping[str, Any]
+) -> None:
+    """Refuse what a label could hold but no reader would take; the published window comes first.
+
+    >>> from datetime import UTC, datetime, timedelta
+    >>> window = Window(datetime(9500, 1, 1, tzinfo=UTC), timedelta(hours=1), 24)
+    >>> check_openable(Grid(0, 0, 1, 1, nx=2, ny=2), [window], {}, {})
+    Traceback (most recent call last):
+        ...
+    gridveil.model.errors.UsageError: no release could be opened with these settings: a window from
+    9500-01-01T00:00:00+00:00 to 9500-01-02T00:00:00+00:00: not in the years 1000 to 9000
+    """
+    published, *others = windows
+    try:
+        check_size((published.steps, grid.ny, grid.nx))
+        for window in (published, *others):
+            check_window(window)
+        check_system(grid.crs)
+        check_content({name: UNSEEN.sub(" ", text) for name, text in texts.items()})
+        check_content(MechanismFacts(name="", parameters=dict(parameters)).parameters, "parameters")
+    except (ValueError, OverflowError, GridveilError) as error:
+        msg = f"no release could be opened with these settings: {error}"
+        raise UsageError(msg, code="release-unopenable") from error

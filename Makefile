@@ -2,11 +2,14 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip install --quiet --constraint constraints.txt
+# Two steps of one environment: what the demo uses, and on top of it everything that the tests use.
+DEMO := $(VENV)/.demo
 INSTALLED := $(VENV)/.installed
 
 .PHONY: demo test test-long check benchmarks screenshots clean
 
-demo: $(INSTALLED)
+demo: $(DEMO)
 	rm -rf demo
 	$(BIN)/gridveil demo --out demo
 
@@ -22,7 +25,7 @@ check: $(INSTALLED)
 	$(BIN)/mypy
 
 test-long: $(INSTALLED)
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[long]'
+	$(PIP) --editable '.[long]'
 	$(BIN)/python tests/dependencies.py
 	HYPOTHESIS_PROFILE=long $(BIN)/pytest -n 2 --dist worksteal
 	$(BIN)/python -m tests.fuzz.atheris_readers 120
@@ -34,12 +37,16 @@ screenshots: $(INSTALLED)
 benchmarks: $(INSTALLED)
 	$(BIN)/python benchmarks/run.py
 
-$(INSTALLED): pyproject.toml constraints.txt
+$(DEMO): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo "gridveil needs Python 3.11 or later; try: make $(MAKECMDGOALS) PYTHON=python3.12"; exit 1; }
 	$(PYTHON) -m venv --clear $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[stpt,test]'
+	$(PIP) --editable .
+	touch $(DEMO)
+
+$(INSTALLED): $(DEMO)
+	$(PIP) --editable '.[test]'
 	touch $(INSTALLED)
 
 clean:

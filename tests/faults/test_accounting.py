@@ -17,7 +17,7 @@ from gridveil.trusted.kernel.questions import strategies, sums
 from gridveil.trusted.kernel.transforms import Haar
 
 LEVEL = "own[: len(some)] = some"
-ASKS = "self._slabs(scope.window, scope.bound)"
+ASKS = "self._read_slabs(scope.window, scope.bound)"
 ASKED = tuple(charging.QUESTIONS)
 
 
@@ -26,7 +26,7 @@ def test_a_forgotten_tree_level() -> None:
     columns, account = "np.abs(matrix).sum(axis=0)", "self._accounts.get((window, bound)) or Account(window, bound)"
     check_caught(
         always_tried(losses.test_no_household_moves_the_answers_by_more_than_is_accounted_for, losses.WORST),
-        mistake(strategies, "column_sums", columns, columns.replace("sum", "max")),
+        mistake(strategies, "sum_columns", columns, columns.replace("sum", "max")),
         mistake(Kernel, "_charge_weights", account, "Account(window, bound)"),
         mistake(Kernel, "_charge_weights", "account.add(marks, weight)", "pass"),
     )
@@ -45,7 +45,7 @@ def test_a_forgotten_fixed_charge() -> None:
     check_caught(
         always_tried(losses.test_no_household_moves_the_answers_by_more_than_is_accounted_for, losses.WORST),
         mistake(Kernel, "_charge", f"self._fixed + {charge}", charge),
-        mistake(kernel_module, "_worst", "total.max() + fixed", "total.max()"),
+        mistake(kernel_module, "_find_worst", "total.max() + fixed", "total.max()"),
     )
 
 
@@ -67,7 +67,9 @@ def test_a_staircase_charged_by_the_knapsack() -> None:
             )
             for weight in ("staircase.epsilon / delta", "1 / scales[0]")
         ),
-        mistake(sums, "ask_staircase_sums", "unit_scale(most_labels, epsilon)", "unit_scale(1, epsilon)"),
+        mistake(
+            sums, "ask_staircase_sums", "compute_unit_scale(most_labels, epsilon)", "compute_unit_scale(1, epsilon)"
+        ),
     )
 
 
@@ -75,8 +77,8 @@ def test_noise_for_a_bound_that_is_not_the_cubes() -> None:
     """A default where none was stated, a bound that is ignored, or the cube of another one from a cache."""
     check_caught(
         always_tried(losses.test_no_household_moves_the_answers_by_more_than_is_accounted_for, losses.WORST),
-        mistake(Kernel, "_exact", ASKS, "self._slabs(scope.window, self._bound)"),
-        mistake(Kernel, "_exact", ASKS, "self._slabs(scope.window, Bound(9, 99))"),
+        mistake(Kernel, "_compute_exact", ASKS, "self._read_slabs(scope.window, self._bound)"),
+        mistake(Kernel, "_compute_exact", ASKS, "self._read_slabs(scope.window, Bound(9, 99))"),
     )
 
 
@@ -91,7 +93,7 @@ def test_no_noise_where_there_is_nothing_to_scale_it_by() -> None:
 def test_a_budget_checked_after_answering() -> None:
     """What is refused has been drawn by then, and what fails half-way could be asked again and again for nothing."""
     first = "check_scales(question.scales)"
-    asked = f"{first}; question.kind {{}} 'household_totals' and self._exact(question)"
+    asked = f"{first}; question.kind {{}} 'household_totals' and self._compute_exact(question)"
     check_caught(
         lambda: [charging.test_what_is_refused_touches_neither_source_nor_noise(kind, "source") for kind in ASKED],
         *(mistake(Kernel, "_answer", first, asked.format(comparison)) for comparison in ("!=", "==")),

@@ -49,7 +49,7 @@ ATTACKS = {
 }
 
 SCALED = "(of.total > bound.window).ifelse((of.wh * bound.window) // of.total, of.wh)"
-REUSED = "values + _measurement(scale)([0])[0]"
+REUSED = "values + _make_opendp_laplace(scale)([0])[0]"
 SEEDED = f"return values + np.rint({NUMPY.format(seed=7)}).astype(np.int64)"
 
 ANOTHER = "the same noisy answers led to another release"
@@ -57,7 +57,7 @@ FAULTS: dict[str, tuple[Attack, str, Fault]] = {
     "half the noise, by the sampler": (
         DRAWN,
         "log-likelihood: 1.",
-        mistake(noise_module, "_add_of_scale", DRAW, DRAW.replace("(scale)", "(scale / 2)")),
+        mistake(noise_module, "_add_laplace", DRAW, DRAW.replace("(scale)", "(scale / 2)")),
     ),
     "half the noise, by the kernel": (
         PLAYED,
@@ -69,11 +69,11 @@ FAULTS: dict[str, tuple[Attack, str, Fault]] = {
         "a loss of 1.069",
         mistake(Haar, "sensitivity", LEVEL, f"{LEVEL} if nodes > 1 else 0"),
     ),
-    "noise reused between cells": (WATCHED, "less the median", mistake(noise_module, "_add_of_scale", DRAW, REUSED)),
+    "noise reused between cells": (WATCHED, "less the median", mistake(noise_module, "_add_laplace", DRAW, REUSED)),
     "a step bound that is not enforced": (
         STEP,
         "a loss of 3.2",
-        mistake(IngestedSource, "_capped", CAP, "rows.wh"),
+        mistake(IngestedSource, "_clip_steps", CAP, "rows.wh"),
     ),
     "a window bound that is not enforced": (
         WINDOW,

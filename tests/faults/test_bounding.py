@@ -38,7 +38,7 @@ def guard(tmp_path_factory: pytest.TempPathFactory) -> Guard:
 
 
 def test_an_unbounded_household(guard: Guard) -> None:
-    no_cap = mistake(IngestedSource, "_capped", CAP, "rows.wh")
+    no_cap = mistake(IngestedSource, "_clip_steps", CAP, "rows.wh")
     no_window = mistake(IngestedSource, "bounded_cube", OVER, "of.total > 10**18")
     check_objects(guard(neighbours.IN_ONE_STEP), no_cap)
     check_objects(guard(neighbours.MONSTROUS), no_window)
@@ -47,14 +47,18 @@ def test_an_unbounded_household(guard: Guard) -> None:
 def test_a_household_in_two_cells(guard: Guard) -> None:
     """Both of its places are kept, and its whole series is in both cells."""
     places = mistake(
-        rules, "places", 'named.group_by("household")', 'named.group_by("household", "x", "y")', also=(ingest_module,)
+        rules,
+        "locate_households",
+        'named.group_by("household")',
+        'named.group_by("household", "x", "y")',
+        also=(ingest_module,),
     )
     check_objects(guard(neighbours.IN_TWO_CELLS), places)
 
 
 def test_a_clip_taken_from_the_data(guard: Guard) -> None:
     """The mean of the readings: what one household uses decides on how much of the others' counts."""
-    mean = mistake(IngestedSource, "_capped", CAP, 'ibis.least(rows.wh, rows.wh.mean().over().cast("int64"))')
+    mean = mistake(IngestedSource, "_clip_steps", CAP, 'ibis.least(rows.wh, rows.wh.mean().over().cast("int64"))')
     check_objects(guard(neighbours.MONSTROUS), mean)
 
 
@@ -68,7 +72,7 @@ def test_quiet_cells_dropped(guard: Guard) -> None:
 def test_a_reading_that_stops_a_publication(guard: Guard) -> None:
     """Whether it fails is seen by everybody: a reading that no integer holds must not decide on that."""
     cap = "ibis.greatest(ibis.least(of.wh, float(LARGEST_READING)), 0.0)"
-    uncapped = mistake(rules, "judged", cap, "of.wh", also=(ingest_module,))
+    uncapped = mistake(rules, "classify_readings", cap, "of.wh", also=(ingest_module,))
     check_objects(guard(neighbours.MONSTROUS), uncapped, by=InputError)
 
 
@@ -81,7 +85,7 @@ def test_results_of_parts_kept_under_the_names_of_settings_alone(tmp_path_factor
                 tmp_path_factory.mktemp("kept"), patched
             )
 
-    stale = mistake(checkpoints, "run_key", "_digest_of_numbers(engine, numbers)", "None", also=(ingest_module,))
+    stale = mistake(checkpoints, "make_run_key", "_hash_numbers(engine, numbers)", "None", also=(ingest_module,))
     check_caught(guard, stale)
 
 

@@ -22,7 +22,7 @@ from gridveil.trusted.kernel import noise as noise_module
 from gridveil.trusted.kernel.noise import ExactNoise
 from gridveil.trusted.kernel.staircase import Staircase
 
-DRAW = "_measurement(scale)(values.tolist())"
+DRAW = "_make_opendp_laplace(scale)(values.tolist())"
 MADE = "true, of_each = values.reshape(-1), np.broadcast_to(scales, values.shape)"
 NUMPY = "np.random.default_rng({seed}).laplace(0, scales)"
 STAIRCASE = Staircase(5, 2, 0.5)
@@ -46,7 +46,7 @@ FACTORS = ("0.5", "0.9", "1.1")
 def test_half_the_noise_or_a_scale_wrong_by_a_tenth() -> None:
     check_caught(
         lambda: sampler.test_noise_follows_the_discrete_laplace_and_the_test_has_power(3.3, sampler.FEW),
-        *(mistake(noise_module, "_add_of_scale", DRAW, DRAW.replace("(scale)", f"({by} * scale)")) for by in FACTORS),
+        *(mistake(noise_module, "_add_laplace", DRAW, DRAW.replace("(scale)", f"({by} * scale)")) for by in FACTORS),
     )
 
 
@@ -59,7 +59,7 @@ def test_half_the_noise_or_a_scale_wrong_by_a_tenth_in_a_staircase() -> None:
 
 
 def test_noise_reused_between_cells() -> None:
-    reused = mistake(noise_module, "_add_of_scale", DRAW, "values + _measurement(scale)([0])[0]")
+    reused = mistake(noise_module, "_add_laplace", DRAW, "values + _make_opendp_laplace(scale)([0])[0]")
     check_caught(lambda: sampler.test_no_noise_is_used_again(sampler.FEW), reused)
     check_caught(
         lambda: sampler.test_answers_of_several_scales_keep_their_places_and_have_independent_noise(sampler.FEW), reused
@@ -68,11 +68,11 @@ def test_noise_reused_between_cells() -> None:
 
 def test_noise_reused_between_measurements() -> None:
     """A cache that somebody thought would make the sampler faster."""
-    drawn = cache(lambda scale: np.array(noise_module._measurement(scale)([0] * 100)))
+    drawn = cache(lambda scale: np.array(noise_module._make_opendp_laplace(scale)([0] * 100)))
 
     def fault(patched: pytest.MonkeyPatch) -> None:
         patched.setattr(noise_module, "drawn", drawn, raising=False)
-        mistake(noise_module, "_add_of_scale", DRAW, "values + drawn(scale)[:len(values)]")(patched)
+        mistake(noise_module, "_add_laplace", DRAW, "values + drawn(scale)[:len(values)]")(patched)
 
     check_caught(lambda: sampler.test_threads_never_share_noise(50), fault)
 
@@ -82,12 +82,14 @@ def test_a_fixed_seed() -> None:
     check_caught(lambda: sampler.test_threads_never_share_noise(50), mistake(ExactNoise, "add", MADE, seeded))
     check_caught(
         staircases.test_threads_never_share_noise,
-        mistake(noise_module, "random_words", "os.urandom(8 * count)", "np.random.default_rng(7).bytes(8 * count)"),
+        mistake(noise_module, "draw_words", "os.urandom(8 * count)", "np.random.default_rng(7).bytes(8 * count)"),
     )
 
 
 @pytest.mark.parametrize("seed", ["7", ""])
-@pytest.mark.parametrize(("file", "line"), [("noise.py", MADE), ("discrete_laplace.py", "t, shift = fraction(scale)")])
+@pytest.mark.parametrize(
+    ("file", "line"), [("noise.py", MADE), ("discrete_laplace.py", "t, shift = to_fraction(scale)")]
+)
 def test_a_seed_or_another_generator_is_seen_in_the_source(file: str, line: str, seed: str, tmp_path: Path) -> None:
     """Noise that is repeatable, and noise that no statistical test can tell from the right one."""
     broken = tmp_path / "trusted" / "kernel" / file

@@ -59,7 +59,7 @@ def release(name: str, bounds: str, steps: int) -> Estimate:
 @pytest.mark.parametrize("bounds", ["given", "private"])
 @pytest.mark.parametrize("name", ["even", "mosaic", "stpt"])
 def test_nothing_of_the_size_of_the_cube_is_made(name: str, bounds: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(slabs, "HELD_VALUES", 2**15)
+    monkeypatch.setattr(slabs, "MAX_HELD_VALUES", 2**15)
     monkeypatch.setattr(slabs, "SLAB_VALUES", 2**15)
     monkeypatch.setattr(learn, "ENSEMBLE", 1)
     for module in (mosaic, true_consumption):

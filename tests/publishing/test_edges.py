@@ -15,7 +15,7 @@ from gridveil.model.errors import BudgetError, GridveilError, UsageError
 from gridveil.publishing.run import run
 from gridveil.publishing.spec import make_spec
 from gridveil.release.query.open import open_release
-from gridveil.trusted.kernel.bound import LARGEST_WINDOW_BOUND, MOST_HOUSEHOLDS, Bound
+from gridveil.trusted.kernel.bound import MAX_HOUSEHOLDS, MAX_WINDOW_BOUND, Bound
 
 LONG = os.environ.get("HYPOTHESIS_PROFILE") == "long"
 AUTO: dict[str, Any] = {"bound_step": None, "bound_window": None}
@@ -33,7 +33,7 @@ PUBLISHED: dict[str, dict[str, Any]] = {
     "epsilon without limit": OPEN_ENDED,
     "epsilon without limit, private bound": {**OPEN_ENDED, **AUTO},
     "one Wh": {"bound_step": 0.001, "bound_window": 0.001},
-    "the largest bound": {"bound_step": 100, "bound_window": LARGEST_WINDOW_BOUND / 1000},
+    "the largest bound": {"bound_step": 100, "bound_window": MAX_WINDOW_BOUND / 1000},
     "steps of a second": {"step": 1, "steps": 5},
     "steps of a year": {"step": "366d", "steps": 2, "bound_step": 1000, "bound_window": 2000},
     "long ago": {"start": "1001-02-03", "steps": 3},
@@ -88,7 +88,7 @@ REFUSED: dict[str, tuple[dict[str, Any], type[GridveilError]]] = {
     "an extent of no width": ({"extent": (1, 0, 1, 4)}, UsageError),
     "an extent of no height": ({"extent": (0, 2, 4, 2)}, UsageError),
     "sums beyond 64 bits": (
-        {"bound_step": 100, "bound_window": LARGEST_WINDOW_BOUND / 1000 + 1, "steps": 10**6},
+        {"bound_step": 100, "bound_window": MAX_WINDOW_BOUND / 1000 + 1, "steps": 10**6},
         UsageError,
     ),
     "sums beyond 64 bits, many steps": ({"bound_step": 80, "bound_window": None, "steps": 10**6}, UsageError),
@@ -116,5 +116,5 @@ def test_it_is_refused_before_a_row_is_read(
 
 
 def test_the_largest_bound_times_all_households_just_fits() -> None:
-    assert Bound(1000, LARGEST_WINDOW_BOUND).window * (MOST_HOUSEHOLDS - 1) < 2**63
-    assert LARGEST_WINDOW_BOUND * MOST_HOUSEHOLDS == 2**63
+    assert Bound(1000, MAX_WINDOW_BOUND).window * (MAX_HOUSEHOLDS - 1) < 2**63
+    assert MAX_WINDOW_BOUND * MAX_HOUSEHOLDS == 2**63

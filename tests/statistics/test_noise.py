@@ -170,7 +170,9 @@ def test_noise_that_answers_share_is_noticed(monkeypatch: pytest.MonkeyPatch) ->
     shared_by_neighbours = {scale: pairs(draw(scale, 20_000)) for scale in MIXED.tolist()}
     for mutant, lag in ((shared_by_scales, 1), (shared_by_neighbours, 3)):
         with monkeypatch.context() as patched:
-            patched.setattr(noise_module, "_measurement", lambda scale, noise=mutant: lambda true: true + noise[scale])
+            patched.setattr(
+                noise_module, "_make_opendp_laplace", lambda scale, noise=mutant: lambda true: true + noise[scale]
+            )
             assert alike(draw_mixed())[lag] < ALPHA
 
 
@@ -194,8 +196,8 @@ def test_noise_that_neighbours_or_chunks_share_is_noticed(monkeypatch: pytest.Mo
     sample = draw(SERIES, MANY)
     assert serially_alike(pairs(sample))[1] < ALPHA
     assert serially_alike(np.tile(sample[:CHUNK], 4))[CHUNK] < ALPHA
-    exact = discrete_laplace.random_words
-    monkeypatch.setattr(discrete_laplace, "random_words", lambda count: pairs(exact(count)))
+    exact = discrete_laplace.draw_words
+    monkeypatch.setattr(discrete_laplace, "draw_words", lambda count: pairs(exact(count)))
     assert serially_alike(draw(SERIES, MANY))[1] < ALPHA, "words that neighbours share must be noticed"
 
 

@@ -18,7 +18,7 @@ from tests.statistics.independence import independent, pairs
 
 from gridveil.trusted.kernel import noise as noise_module
 from gridveil.trusted.kernel.noise import ExactNoise
-from gridveil.trusted.kernel.staircase import Staircase, best_staircase
+from gridveil.trusted.kernel.staircase import Staircase, choose_staircase
 
 ALPHA = 1e-6
 SMALL = [
@@ -30,9 +30,9 @@ SMALL = [
 ]
 LARGE = [
     (Staircase(40, 13, 2.0), 100_000),
-    (best_staircase(150_000, 3.0), 100_000),
-    (best_staircase(150_000, 10.0), 3_000_000),
-    (best_staircase(2**35, 1.0), 40_000),
+    (choose_staircase(150_000, 3.0), 100_000),
+    (choose_staircase(150_000, 10.0), 3_000_000),
+    (choose_staircase(2**35, 1.0), 40_000),
 ]
 Ints = NDArray[np.int64]
 
@@ -135,7 +135,7 @@ def test_the_ends_of_the_middle_and_of_the_shells_are_hit_as_often_as_they_shoul
 
 @pytest.mark.parametrize("below", [3, 10, 2**37 - 1, 2**63 - 25])
 def test_whole_numbers_are_uniform(below: int) -> None:
-    sample = noise_module._uniform(below, 100_000)
+    sample = noise_module._draw_uniform(below, 100_000)
     assert sample.min() >= 0
     assert sample.max() < below
     parts = min(below, 50)
@@ -151,13 +151,13 @@ def alike(lag: int, sample: Ints, staircase: Staircase) -> float:
 
 
 @pytest.mark.parametrize("lag", [1, 2])
-@pytest.mark.parametrize("staircase", [Staircase(5, 2, 0.5), best_staircase(150_000, 1.0)])
+@pytest.mark.parametrize("staircase", [Staircase(5, 2, 0.5), choose_staircase(150_000, 1.0)])
 def test_neighbouring_answers_have_independent_noise(staircase: Staircase, lag: int) -> None:
     assert alike(lag, draw(staircase, 40_000), staircase) > ALPHA
 
 
-@pytest.mark.parametrize("shared", ["random_words", "_geometric"])
-@pytest.mark.parametrize("staircase", [Staircase(5, 2, 0.5), best_staircase(150_000, 1.0)])
+@pytest.mark.parametrize("shared", ["draw_words", "_draw_geometric"])
+@pytest.mark.parametrize("staircase", [Staircase(5, 2, 0.5), choose_staircase(150_000, 1.0)])
 def test_noise_that_neighbours_share_is_noticed(
     staircase: Staircase, shared: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -171,17 +171,17 @@ def test_no_noise_is_used_again(monkeypatch: pytest.MonkeyPatch) -> None:
     staircase = Staircase(2**36, 2**35, 1.0)
     assert math.exp(float(staircase.log_mass(0))) < 7e-12
     assert len(np.unique(draw(staircase, 20_000))) >= 20_000 - 1
-    exact = noise_module.random_words
-    monkeypatch.setattr(noise_module, "random_words", lambda count: pairs(exact(count)))
+    exact = noise_module.draw_words
+    monkeypatch.setattr(noise_module, "draw_words", lambda count: pairs(exact(count)))
     assert len(np.unique(draw.__wrapped__(staircase, 20_000))) < 20_000 - 1000, "bits that are shared must be noticed"
 
 
 def test_at_a_huge_epsilon_there_is_no_noise() -> None:
-    assert not draw(best_staircase(2**36, 1e9), 1000).any()
+    assert not draw(choose_staircase(2**36, 1e9), 1000).any()
 
 
 def _draw_in_worker(_: int) -> list[int]:
-    return ExactNoise().add_staircase(np.zeros(50, dtype=np.int64), best_staircase(2**36, 1.0)).tolist()
+    return ExactNoise().add_staircase(np.zeros(50, dtype=np.int64), choose_staircase(2**36, 1.0)).tolist()
 
 
 def test_forked_processes_never_share_noise() -> None:

@@ -17,7 +17,7 @@ from gridveil.publishing.spec import LATITUDE, LONGITUDE, Spec
 from gridveil.release.format.debit_facts import DebitFacts, StatedBound
 from gridveil.release.format.label import GridFacts, WindowFacts
 from gridveil.release.format.untrusted import check_openable
-from gridveil.trusted.source.ingest import axes, ingest
+from gridveil.trusted.source.ingest import find_axes, ingest
 from gridveil.trusted.source.report import Report
 from gridveil.trusted.source.source import IngestedSource
 
@@ -85,7 +85,7 @@ class Plan:
         """
         if self.spec.crs is not None:
             return False
-        x, y = axes(self.spec.tables()[1], self.spec.to_engine())
+        x, y = find_axes(self.spec.tables()[1], self.spec.to_engine())
         return x.lower() in LONGITUDE and y.lower() in LATITUDE
 
     def check_openable(self) -> None:

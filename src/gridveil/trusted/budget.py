@@ -13,7 +13,7 @@ from gridveil.model.errors import BudgetError
 
 PLAIN_WORDS_FROM = 5
 ACKNOWLEDGE_ABOVE = 30
-MOST_DIGITS = 30
+MAX_DIGITS = 30
 FALSE_POSITIVES = 0.01
 """The false-positive rate at which attacks are stated."""
 
@@ -62,7 +62,7 @@ class PureDP:
         if not exact.is_finite() or exact <= 0:
             msg = f"epsilon {epsilon}: it must be a number above zero"
             raise BudgetError(msg, code="epsilon-not-positive")
-        if abs(exact.adjusted()) > MOST_DIGITS:
+        if abs(exact.adjusted()) > MAX_DIGITS:
             msg = f"epsilon {epsilon}: beyond anything that can be accounted for"
             raise BudgetError(msg, code="epsilon-too-extreme")
         object.__setattr__(self, "epsilon", Fraction(exact))

@@ -8,7 +8,7 @@ from gridveil.mechanisms.inference.cells import Lumps
 from gridveil.mechanisms.inference.field import Evidence, FieldLevel, Waves, fit
 from gridveil.mechanisms.inference.totals import NoiseBins
 from gridveil.trusted.kernel.session import Measurement
-from gridveil.trusted.kernel.staircase import best_staircase
+from gridveil.trusted.kernel.staircase import choose_staircase
 
 BOUND = 80_000
 
@@ -23,7 +23,7 @@ def bins(epsilon: float, *, staircase: bool) -> NoiseBins:
     zero = np.zeros(1, dtype=np.int64)
     if not staircase:
         return NoiseBins.of(Measurement(zero, np.array([BOUND / epsilon])))
-    stairs = best_staircase(BOUND, epsilon)
+    stairs = choose_staircase(BOUND, epsilon)
     return NoiseBins.of(Measurement(zero, np.array([(stairs.variance / 2) ** 0.5]), stairs))
 
 

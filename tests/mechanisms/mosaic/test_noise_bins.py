@@ -8,7 +8,7 @@ import pytest
 from gridveil.mechanisms.inference.totals import LIKE_LAPLACE, NoiseBins
 from gridveil.model.arrays import Floats
 from gridveil.trusted.kernel.session import Measurement
-from gridveil.trusted.kernel.staircase import SMALLEST_EPSILON, Staircase, best_staircase
+from gridveil.trusted.kernel.staircase import SMALLEST_EPSILON, Staircase, choose_staircase
 
 BOUND = 150_000
 
@@ -38,7 +38,7 @@ def exactly_below(stairs: Staircase, at: Floats) -> Floats:
 @pytest.mark.parametrize("epsilon", [SMALLEST_EPSILON, 0.001, 0.05, 0.0999, 0.1, 0.3, 0.5, 1.0, 3.0, 10.0])
 def test_few_bins_are_enough(epsilon: float) -> None:
     """Where a staircase is taken for Laplace, what Laplace's bins do (0.0035) is added to what that does (0.0006)."""
-    stairs = best_staircase(BOUND, epsilon)
+    stairs = choose_staircase(BOUND, epsilon)
     noise = bins(stairs)
     assert len(noise.mass) <= 420  # every shell by itself would make 40,008 at epsilon 0.001
     at = np.linspace(-18, 18, 20_001) * noise.deviation
@@ -48,7 +48,7 @@ def test_few_bins_are_enough(epsilon: float) -> None:
 
 @pytest.mark.parametrize("epsilon", [0.01, 0.0999])
 def test_a_flat_staircase_is_laplace(epsilon: float) -> None:
-    stairs = best_staircase(BOUND, epsilon)
+    stairs = choose_staircase(BOUND, epsilon)
     scale = (stairs.variance / 2) ** 0.5
     at = np.linspace(-18, 18, 20_001) * scale
     laplace = np.where(at < 0, np.exp(np.minimum(at, 0) / scale) / 2, 1 - np.exp(-np.maximum(at, 0) / scale) / 2)
@@ -57,7 +57,7 @@ def test_a_flat_staircase_is_laplace(epsilon: float) -> None:
 
 @pytest.mark.parametrize("epsilon", [0.1, 0.5, 3.0])
 def test_other_staircases_keep_their_steps(epsilon: float) -> None:
-    stairs = best_staircase(BOUND, epsilon)
+    stairs = choose_staircase(BOUND, epsilon)
     noise = bins(stairs)
     first = stairs.inner - 0.5 + stairs.delta * np.arange(3)
     assert np.isin(first, noise.edges).all()

@@ -9,7 +9,7 @@ from gridveil.mechanisms.inference.quadtree import choose_level
 from gridveil.mechanisms.inference.space import estimate_space
 from gridveil.simulate.sources import SeededLaplace
 from gridveil.trusted.kernel.session import Measurement
-from gridveil.trusted.kernel.staircase import best_staircase
+from gridveil.trusted.kernel.staircase import choose_staircase
 
 BOUND = 80_000
 
@@ -30,7 +30,7 @@ def measured(true: np.ndarray, epsilon: float, *, staircase: bool) -> Measuremen
         scale = BOUND / epsilon
         noise = np.rint(random.laplace(0, scale, true.shape))
         return Measurement((true + noise).astype(np.int64), np.full(true.shape, scale))
-    stairs = best_staircase(BOUND, epsilon)
+    stairs = choose_staircase(BOUND, epsilon)
     noisy = SeededLaplace(1).add_staircase(true.astype(np.int64), stairs)
     return Measurement(noisy, np.full(true.shape, (stairs.variance / 2) ** 0.5), stairs)
 

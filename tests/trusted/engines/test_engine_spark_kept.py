@@ -18,7 +18,7 @@ from gridveil.model.progress import Progress, silent
 from gridveil.model.window import Window
 from gridveil.trusted.engines.base.schema import HouseholdsTable, ReadingsTable
 from gridveil.trusted.kernel.bound import Bound
-from gridveil.trusted.source.ingest import AGAIN, ingest
+from gridveil.trusted.source.ingest import RESOLVE_STAGE, ingest
 from gridveil.trusted.source.source import IngestedSource
 
 START = datetime(2013, 2, 4, tzinfo=UTC)
@@ -109,7 +109,7 @@ def test_engine_spark_a_table_that_changes_while_it_is_read_is_refused(
     tmp_path: Path, read: Callable[..., IngestedSource], changed: str
 ) -> None:
     def progress(stage: str, done: float) -> None:
-        if (stage, done) == (AGAIN, 0.0):
+        if (stage, done) == (RESOLVE_STAGE, 0.0):
             write_households(tmp_path, 1.5) if changed == "households" else write_readings(tmp_path, 50)
 
     table = "metered" if changed == "catalogue" else None

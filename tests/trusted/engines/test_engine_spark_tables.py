@@ -19,7 +19,7 @@ from gridveil.trusted.engines.base.engine import answers
 from gridveil.trusted.engines.base.schema import ReadingsTable
 from gridveil.trusted.engines.base.settings import EngineSettings
 from gridveil.trusted.engines.spark import session as spark_session
-from gridveil.trusted.source.rules import readings
+from gridveil.trusted.source.rules import select_readings
 
 SECRET = "secret-household"  # noqa: S105  # a name that must not be seen
 WHEN = [datetime(2013, 2, 4, hour, tzinfo=UTC) for hour in (0, 1)]
@@ -30,7 +30,7 @@ def opened(table: ReadingsTable) -> Any:
     """What the rules make of a table; no row is read yet."""
     engine = spark.engine()
     opened = engine.open("readings", table)
-    return readings(engine, opened.table, table, WINDOW)
+    return select_readings(engine, opened.table, table, WINDOW)
 
 
 def rows(table: ReadingsTable) -> list[tuple[Any, ...]]:

@@ -87,7 +87,7 @@ def test_a_compact_account_has_the_losses_of_a_plain_one(made: list[Any], bound:
 @pytest.mark.parametrize("most_pairs", [0, 10**9])
 def test_an_account_of_many_weights_is_exact(most_pairs: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """More than small integers number, told apart or not: 600 different weights, then 600 more on the same places."""
-    monkeypatch.setattr(account_module, "MOST_PAIRS", most_pairs)
+    monkeypatch.setattr(account_module, "MAX_PAIRS", most_pairs)
     random = np.random.default_rng(0)
     account, plain = Account(WINDOW, Bound(3, 7)), np.zeros((5, 30, 4))
     for _ in range(3):
@@ -105,7 +105,7 @@ def test_many_labels_of_two_weights_are_two_levels() -> None:
     account = Account(Window(WINDOW.start, WINDOW.step, 1024), Bound(3, 7))
     marks = np.arange(1025 * 1024).reshape(shape)
     account.add(marks, np.where(marks.ravel() % 2 == 0, 0.5, 0.25))
-    assert marks.size > account_module.MOST_PAIRS
+    assert marks.size > account_module.MAX_PAIRS
     assert sorted(account.levels) == [0.25, 0.5]
 
 

@@ -21,7 +21,7 @@ from gridveil.simulate.sources import InventedSource, Nobody, SeededLaplace
 from gridveil.trusted.budget import PureDP
 from gridveil.trusted.kernel import labels as labels_module
 from gridveil.trusted.kernel.bound import Bound
-from gridveil.trusted.kernel.kernel import SUMMING, Kernel
+from gridveil.trusted.kernel.kernel import SUM_STAGE, Kernel
 from gridveil.trusted.kernel.noise import check_scales
 from gridveil.trusted.kernel.transforms import Haar
 
@@ -45,7 +45,7 @@ def kernel_on(source: Any, epsilon: float = 1, seed: int = 0) -> Kernel:
 @contextmanager
 def sizes(held: int, slab: int) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(labels_module, "HELD_VALUES", held)
+        patched.setattr(labels_module, "MAX_HELD_VALUES", held)
         patched.setattr(labels_module, "SLAB_VALUES", slab)
         yield
 
@@ -218,15 +218,15 @@ def test_progress_is_told_when_a_source_is_asked_and_of_large_cubes_how_far_it_i
     asked = {"budget": PureDP(2), "bound": Bound(step=1000, window=800), "noise": SeededLaplace(0)}
     kernel = Kernel(source, source.window, progress=lambda *how_far: told.append(how_far), **asked)
     kernel.session().sums(None, 0.5)
-    assert told == [(SUMMING, 0.0), (SUMMING, 1.0)]
+    assert told == [(SUM_STAGE, 0.0), (SUM_STAGE, 1.0)]
     kernel.session().sums(None, 0.5)
     assert len(told) == 2  # it is held
     kernel.session().household_totals([0, 100], 0.5)
-    assert told[2:] == [(SUMMING, 0.0), (SUMMING, 1.0)]
+    assert told[2:] == [(SUM_STAGE, 0.0), (SUM_STAGE, 1.0)]
     told.clear()
     with sizes(held=10, slab=48):
         kernel.session().sums(None, 0.5)
     assert told == [
-        *[(SUMMING, part) for part in (0.0, 0.4, 0.8, 1.0)],
+        *[(SUM_STAGE, part) for part in (0.0, 0.4, 0.8, 1.0)],
         *[("draw the noise", part) for part in (0.4, 0.8, 1.0)],
     ]

@@ -1,8 +1,8 @@
 """The vectorised sampler, exactly: its decisions are enumerated, and probabilities are compared as fractions.
 
-`coins` and `uniform` are all that the sampler takes from random words: they are tested on every word of a small range.
-Each function above them is run on every way that the decisions of those below it can go, until what is left is next to
-impossible.
+`toss_coins` and `draw_uniform` are all that the sampler takes from random words: they are tested on every word of a
+small range. Each function above them is run on every way that the decisions of those below it can go, until what is
+left is next to impossible.
 """
 
 import math
@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from gridveil.trusted.kernel import discrete_laplace, noise
-from gridveil.trusted.kernel.discrete_laplace import CHUNK, FAR, THREADS, VECTORISED_FROM, fraction
+from gridveil.trusted.kernel.discrete_laplace import CHUNK, MANY_SCALES, THREADS, VECTORISED_FROM, to_fraction
 from gridveil.trusted.kernel.noise import ExactNoise
 
 Words = NDArray[np.uint64]
@@ -27,7 +27,7 @@ Outcome = TypeVar("Outcome")
 
 @given(st.floats(2.0**-50, 2.0**50))
 def test_a_scale_is_taken_for_exactly_the_fraction_that_it_is(scale: float) -> None:
-    t, shift = fraction(scale)
+    t, shift = to_fraction(scale)
     assert Fraction(t, 2**shift) == Fraction(scale)
     assert 2**52 <= t < 2**53
 
@@ -59,13 +59,13 @@ def test_each_of_all_words_leads_to_a_coin_or_number_with_the_exact_chance(
     again = [list(range(kept, words)), [0] * beyond] if beyond else []  # beyond once more, and then the least word
     for chance in range(of):
         source = Words64(list(range(words)), *again)
-        monkeypatch.setattr(discrete_laplace, "random_words", source)
-        shown = discrete_laplace.coins(np.uint64(chance), of, words)
+        monkeypatch.setattr(discrete_laplace, "draw_words", source)
+        shown = discrete_laplace.toss_coins(np.uint64(chance), of, words)
         assert Fraction(int(shown[:kept].sum()), kept) == Fraction(chance, of)
         assert (shown[kept:] == (chance > 0)).all()
         assert source.asked == [words, *(len(batch) for batch in again)]
-    monkeypatch.setattr(discrete_laplace, "random_words", Words64(list(range(words)), *again))
-    numbers = discrete_laplace.uniform(of, words)
+    monkeypatch.setattr(discrete_laplace, "draw_words", Words64(list(range(words)), *again))
+    numbers = discrete_laplace.draw_uniform(of, words)
     assert np.bincount(numbers[:kept]).tolist() == [kept // of] * of
     assert not numbers[kept:].any()
 
@@ -75,14 +75,14 @@ def test_words_of_full_length_change_the_outcome_where_they_should(of: int, monk
     share = 2**64 // of
     for chance in (1, of // 2, of - 1):
         batches = [[0, chance * share - 1, chance * share, share * of - 1]]
-        monkeypatch.setattr(discrete_laplace, "random_words", Words64(*batches))
-        shown = discrete_laplace.coins(np.full(4, chance, dtype=np.uint64), of, 4)
+        monkeypatch.setattr(discrete_laplace, "draw_words", Words64(*batches))
+        shown = discrete_laplace.toss_coins(np.full(4, chance, dtype=np.uint64), of, 4)
         assert shown.tolist() == [True, True, False, False]
-        monkeypatch.setattr(discrete_laplace, "random_words", Words64(*batches))
-        assert discrete_laplace.uniform(of, 4).tolist() == [0, chance - 1, chance, of - 1]
+        monkeypatch.setattr(discrete_laplace, "draw_words", Words64(*batches))
+        assert discrete_laplace.draw_uniform(of, 4).tolist() == [0, chance - 1, chance, of - 1]
     if share * of < 2**64:
-        monkeypatch.setattr(discrete_laplace, "random_words", Words64([share * of, 2**64 - 1], [share, 0]))
-        assert discrete_laplace.uniform(of, 2).tolist() == [1, 0]
+        monkeypatch.setattr(discrete_laplace, "draw_words", Words64([share * of, 2**64 - 1], [share, 0]))
+        assert discrete_laplace.draw_uniform(of, 2).tolist() == [1, 0]
 
 
 class Unfinished(Exception):  # noqa: N818  # not an error: there is more to enumerate
@@ -110,22 +110,22 @@ class Decisions:
         assert all(0 <= chance <= 1 for chance in chances)
         return np.array([self.decide([1 - chance, chance]) for chance in chances], dtype=np.bool_)
 
-    def coins(self, chance: "np.uint64 | Words", of: int, count: int) -> NDArray[np.bool_]:
+    def toss_coins(self, chance: "np.uint64 | Words", of: int, count: int) -> NDArray[np.bool_]:
         return self.toss([Fraction(int(part), of) for part in np.broadcast_to(chance, count)])
 
-    def uniform(self, below: int, count: int) -> Words:
+    def draw_uniform(self, below: int, count: int) -> Words:
         return np.array([self.decide([Fraction(1, below)] * below) for _ in range(count)], dtype=np.uint64)
 
-    def exponential_coins(self, count: int, of: tuple[Words, int] | None = None) -> NDArray[np.bool_]:
+    def toss_exponential_coins(self, count: int, of: tuple[Words, int] | None = None) -> NDArray[np.bool_]:
         """As if `exp(-1 / t)` were ROOT, so that chances are fractions; or `exp(-1)`, where no `t` is given."""
         return self.toss([ROOT] * count if of is None else [ROOT ** int(u) for u in of[0]])
 
-    def geometric(self, count: int) -> Words:
+    def draw_geometric(self, count: int) -> Words:
         """As if `exp(-1)` were `ROOT**T`, and numbers ended at MOST."""
         chances = [(1 - ROOT**T) * ROOT ** (T * v) for v in range(MOST + 1)]
         return np.array([self.decide(chances) for _ in range(count)], dtype=np.uint64)
 
-    def candidates(self, t: int, shift: int, count: int) -> tuple[Words, NDArray[np.bool_]]:
+    def draw_candidates(self, t: int, shift: int, count: int) -> tuple[Words, NDArray[np.bool_]]:
         """One attempt fails, or gives 1, or gives -2."""
         assert (t, shift) == (T, 1)
         kinds = [self.decide([Fraction(1, 8), Fraction(5, 8), Fraction(1, 4)]) for _ in range(count)]
@@ -145,7 +145,7 @@ def enumerate_all(run: Callable[[], Outcome], *stand_ins: str, least: float) -> 
     """Return the chance of every outcome of a run, but for branches less likely than `least`, and theirs together."""
     found: dict[Outcome, Fraction] = {}
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(discrete_laplace, "random_words", no_words)
+        patched.setattr(discrete_laplace, "draw_words", no_words)
         waiting: list[tuple[int, ...]] = [()]
         while waiting:
             outcomes = waiting.pop()
@@ -174,9 +174,9 @@ def test_coins_of_powers_of_e_have_the_chance_of_the_series(u: tuple[int | None,
     of = None if None in u else (np.array(u, dtype=np.uint64), t)
 
     def toss() -> tuple[bool, ...]:
-        return tuple(discrete_laplace.exponential_coins(len(u), of).tolist())
+        return tuple(discrete_laplace.toss_exponential_coins(len(u), of).tolist())
 
-    found, left = enumerate_all(toss, "coins", least=1e-8)
+    found, left = enumerate_all(toss, "toss_coins", least=1e-8)
     assert 0 <= left < 1e-4
     assert len(found) == (1 if u == (0,) else 2 ** len(u))
     for coins, seen in found.items():
@@ -186,7 +186,9 @@ def test_coins_of_powers_of_e_have_the_chance_of_the_series(u: tuple[int | None,
 
 
 def test_successes_before_a_failure_have_exactly_the_chance_of_their_coins() -> None:
-    found, left = enumerate_all(lambda: tuple(discrete_laplace.geometric(2).tolist()), "exponential_coins", least=1e-3)
+    found, left = enumerate_all(
+        lambda: tuple(discrete_laplace.draw_geometric(2).tolist()), "toss_exponential_coins", least=1e-3
+    )
     assert 0 < left < 0.1
     assert len(found) > 20
     for (first, second), chance in found.items():
@@ -198,10 +200,10 @@ def test_an_attempt_has_exactly_the_chances_of_the_discrete_laplace(shift: int) 
     """With ROOT for `exp(-1 / t)`: `P(n)` is proportional to `ROOT**(s * |n|)`, which is `exp(-|n| * s / t)`."""
 
     def attempt() -> int | None:
-        sizes, negative = discrete_laplace.candidates(T, shift, 1)
+        sizes, negative = discrete_laplace.draw_candidates(T, shift, 1)
         return int(sizes[0]) * (-1 if negative[0] else 1) if len(sizes) else None
 
-    found, _ = enumerate_all(attempt, "uniform", "exponential_coins", "geometric", "coins", least=0)
+    found, _ = enumerate_all(attempt, "draw_uniform", "toss_exponential_coins", "draw_geometric", "toss_coins", least=0)
     s = 2**shift
     zero = (1 - ROOT**T) / T * (1 - ROOT**s) / (1 - ROOT) / 2
     reach = (T * (MOST + 1)) // s - 1  # beyond, some of the numbers that lead there have been left out
@@ -217,14 +219,16 @@ def test_those_attempts_that_succeed_are_taken_as_they_come() -> None:
         sizes, negative = discrete_laplace.draw(T, 1, 2)
         return tuple(np.where(negative, -sizes.astype(np.int64), sizes.astype(np.int64)).tolist())
 
-    found, left = enumerate_all(both, "candidates", least=1e-9)
+    found, left = enumerate_all(both, "draw_candidates", least=1e-9)
     assert 0 < left < 1e-8
     one = {1: Fraction(5, 7), -2: Fraction(2, 7)}
     for (first, second), seen in found.items():
         assert seen < one[first] * one[second] <= seen + Fraction(left) * 2
 
 
-EDGES = st.sampled_from([0, 1, FAR - 2, FAR - 1, FAR, FAR + 1, 2**20, 2**40]) | st.integers(0, 2 * FAR)
+EDGES = st.sampled_from(
+    [0, 1, MANY_SCALES - 2, MANY_SCALES - 1, MANY_SCALES, MANY_SCALES + 1, 2**20, 2**40]
+) | st.integers(0, 2 * MANY_SCALES)
 
 
 ONE, LONG = 1.0, [(5, 2**12), (5, 2**12 - 1)]
@@ -234,10 +238,10 @@ ONE, LONG = 1.0, [(5, 2**12), (5, 2**12 - 1)]
 @example(scale=ONE, parts=LONG)
 @given(scale=st.floats(2.0**-50, 2.0**50), parts=st.lists(st.tuples(st.integers(0, 2**52 - 1), EDGES), max_size=5))
 def test_sizes_are_those_of_whole_numbers_of_any_length(scale: float, parts: list[tuple[int, int]]) -> None:
-    t, shift = fraction(scale)
+    t, shift = to_fraction(scale)
     remainders, wholes = np.array(parts, dtype=np.uint64).reshape(-1, 2).T
     expected = [min((u + t * v) // 2**shift, 2**64 - 1) for u, v in parts]
-    assert discrete_laplace.magnitudes(remainders, wholes, t, shift).tolist() == expected
+    assert discrete_laplace.combine_magnitudes(remainders, wholes, t, shift).tolist() == expected
 
 
 ENDS = st.sampled_from([-(2**63), 1 - 2**63, -1, 0, 1, 2**63 - 2, 2**63 - 1]) | st.integers(-(2**63), 2**63 - 1)
@@ -247,7 +251,7 @@ SIZES = st.sampled_from([0, 1, 2**63 - 1, 2**63, 2**64 - 2, 2**64 - 1]) | st.int
 @given(st.lists(st.tuples(ENDS, SIZES, st.booleans()), min_size=1, max_size=5))
 def test_sums_are_those_of_whole_numbers_cut_off(parts: list[tuple[int, int, bool]]) -> None:
     values, sizes, negative = zip(*parts, strict=True)
-    added = discrete_laplace.add_cut_off(
+    added = discrete_laplace.add_saturating(
         np.array(values, dtype=np.int64), np.array(sizes, dtype=np.uint64), np.array(negative)
     )
     sums = [value + (-size if minus else size) for value, size, minus in parts]
@@ -291,7 +295,9 @@ def test_what_draws_depends_on_number_and_scale_alone(
     count: int, scale: float, sampler: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(noise, "add_discrete_laplace", lambda values, scale: values + int(scale) + 1)
-    monkeypatch.setattr(noise, "_measurement", lambda scale: lambda values: [-value - int(scale) for value in values])
+    monkeypatch.setattr(
+        noise, "_make_opendp_laplace", lambda scale: lambda values: [-value - int(scale) for value in values]
+    )
     draws = {"gridveil": lambda values: values + int(scale) + 1, "OpenDP": lambda values: -values - int(scale)}
     values = np.arange(count).reshape(1, -1)
     np.testing.assert_array_equal(ExactNoise().add(values, np.full((1, count), scale)), draws[sampler](values))

@@ -10,7 +10,7 @@ from gridveil.model.errors import BudgetError, UsageError
 from gridveil.trusted.kernel import noise as noise_module
 from gridveil.trusted.kernel.account import ROUNDING
 from gridveil.trusted.kernel.noise import LARGEST_ANSWER, ExactNoise
-from gridveil.trusted.kernel.staircase import LARGEST_EPSILON, SMALLEST_EPSILON, Staircase, best_staircase
+from gridveil.trusted.kernel.staircase import LARGEST_EPSILON, SMALLEST_EPSILON, Staircase, choose_staircase
 
 EPSILONS = (1e-3, 0.03, 0.5, 1.0, 3.0, 10.0, 22.0, 60.0)
 SMALL = [(1, 1), (2, 1), (2, 2), (5, 2), (7, 7), (40, 13)]
@@ -54,7 +54,7 @@ def test_variance_is_stable(delta: int, epsilon: float, part: float) -> None:
 def test_the_best_staircase_is_the_best_of_all(epsilon: float) -> None:
     for delta in [*range(1, 41), 100, 777]:
         least = min(Staircase(delta, inner, epsilon).variance for inner in range(1, delta + 1))
-        assert best_staircase(delta, epsilon).variance <= least * (1 + 1e-12)
+        assert choose_staircase(delta, epsilon).variance <= least * (1 + 1e-12)
 
 
 @pytest.mark.parametrize("epsilon", EPSILONS)
@@ -62,8 +62,8 @@ def test_the_best_staircase_beats_the_laplace(epsilon: float) -> None:
     """Of the scale `delta / epsilon`, which is what Laplace noise for the same guarantee needs."""
     for delta in (2, 50, 150_000, 2**36):
         laplace = 0.5 / math.sinh(epsilon / delta / 2) ** 2
-        assert best_staircase(delta, epsilon).variance < laplace
-    assert best_staircase(150_000, 10.0).variance < (0.03 * 150_000) ** 2
+        assert choose_staircase(delta, epsilon).variance < laplace
+    assert choose_staircase(150_000, 10.0).variance < (0.03 * 150_000) ** 2
 
 
 @pytest.mark.parametrize(("delta", "inner"), SMALL)
@@ -83,9 +83,9 @@ def test_a_shift_costs_epsilon_for_every_delta_begun_and_no_less(delta: int, inn
 @pytest.mark.parametrize("delta", [1, 3, 150_000, 2**36])
 def test_the_coin_errs_to_the_safe_side(delta: int, epsilon: float) -> None:
     """In 200 digits: the step from the middle to the first shell is at most epsilon, and hardly less."""
-    for inner in {1, delta // 3 + 1, delta, best_staircase(delta, epsilon).inner}:
+    for inner in {1, delta // 3 + 1, delta, choose_staircase(delta, epsilon).inner}:
         staircase = Staircase(delta, inner, epsilon)
-        chance = noise_module._chance(staircase.outer_odds)
+        chance = noise_module._to_chance(staircase.outer_odds)
         assert 0 < chance < 2**128
         with localcontext(prec=200):
             odds = Decimal(chance) / (2**128 - chance)
@@ -101,7 +101,7 @@ def test_odds_as_floats_have_them_would_not_do() -> None:
     """Without raising the odds, some staircases would cost more than their epsilon: the test above has teeth."""
     over = 0
     for epsilon in np.linspace(0.5, 5, 40):
-        staircase = best_staircase(1000, float(epsilon))
+        staircase = choose_staircase(1000, float(epsilon))
         with localcontext(prec=60):
             exact = Decimal(2000) / (2 * staircase.inner - 1) / (Decimal(float(epsilon)).exp() - 1)
             over += Decimal(staircase.outer_odds) < exact
@@ -120,7 +120,7 @@ def test_what_is_no_staircase_is_refused(delta: int, inner: int, epsilon: float)
 @pytest.mark.parametrize("epsilon", [0.0, -1.0, math.nan, math.inf, SMALLEST_EPSILON / 2, LARGEST_EPSILON * 2])
 def test_epsilons_that_cannot_be_drawn_are_refused(epsilon: float) -> None:
     with pytest.raises(BudgetError, match="an answer"):
-        best_staircase(5, epsilon)
+        choose_staircase(5, epsilon)
 
 
 def test_fields_are_python_numbers() -> None:
@@ -134,25 +134,29 @@ def test_answers_are_cut_off_as_if_integers_had_no_end(monkeypatch: pytest.Monke
     """Noise beyond int64 makes the same answer whatever the true value was."""
     staircase = Staircase(1, 1, 1.0)
     monkeypatch.setattr(noise_module, "_toss", lambda _, count: np.ones(count, dtype=bool))
-    monkeypatch.setattr(noise_module, "_geometric", lambda _, count: np.full(count, 2**63 - 1))
-    monkeypatch.setattr(noise_module, "_uniform", lambda _, count: np.arange(count) % 2)
+    monkeypatch.setattr(noise_module, "_draw_geometric", lambda _, count: np.full(count, 2**63 - 1))
+    monkeypatch.setattr(noise_module, "_draw_uniform", lambda _, count: np.arange(count) % 2)
     values = np.repeat([-(2**63), -(2**62), -1, 0, 1, 2**62, 2**63 - 1], 2)
     answers = ExactNoise().add_staircase(values, staircase)
     assert answers.tolist() == [LARGEST_ANSWER, -LARGEST_ANSWER] * 7
-    monkeypatch.setattr(noise_module, "_geometric", lambda _, count: np.full(count, 2**27))
+    monkeypatch.setattr(noise_module, "_draw_geometric", lambda _, count: np.full(count, 2**27))
     wide = Staircase(2**36, 2**35, 1.0)
     assert ExactNoise().add_staircase(values, wide).tolist() == [LARGEST_ANSWER, -LARGEST_ANSWER] * 7
 
 
 def test_uniform_numbers_are_drawn_again_where_they_would_favour_small_ones(monkeypatch: pytest.MonkeyPatch) -> None:
     tape = iter([[2**64 - 1, 5, 2**64 - 2], [2**64 - 1], [7]])
-    monkeypatch.setattr(noise_module, "random_words", lambda count: np.array(next(tape), dtype=np.uint64)[:count])
-    assert noise_module._uniform(3, 3).tolist() == [2, 2, 1]  # 2**64 - 1 is a multiple of 3: only the last is beyond
+    monkeypatch.setattr(noise_module, "draw_words", lambda count: np.array(next(tape), dtype=np.uint64)[:count])
+    assert noise_module._draw_uniform(3, 3).tolist() == [
+        2,
+        2,
+        1,
+    ]  # 2**64 - 1 is a multiple of 3: only the last is beyond
 
 
 def test_coins_fall_exactly_by_their_chance(monkeypatch: pytest.MonkeyPatch) -> None:
     for chance in (1, 2**64 - 1, 2**64, 5 * 2**64 + 3, 2**128 - 1):
         bits = [chance - 1, chance, 0, 2**128 - 1]
         halves = np.array([[b >> 64 for b in bits], [b % 2**64 for b in bits]], dtype=np.uint64)
-        monkeypatch.setattr(noise_module, "random_words", lambda _, halves=halves: halves.ravel())
+        monkeypatch.setattr(noise_module, "draw_words", lambda _, halves=halves: halves.ravel())
         assert noise_module._toss(chance, 4).tolist() == [True, False, True, False]

@@ -13,8 +13,8 @@ from gridveil.model.window import Window
 from gridveil.simulate.sources import SeededLaplace, Tape, kernel_on
 from gridveil.trusted.kernel.bound import Bound
 from gridveil.trusted.kernel.kernel import Kernel
-from gridveil.trusted.kernel.labels import crowding
-from gridveil.trusted.kernel.staircase import Staircase, best_staircase
+from gridveil.trusted.kernel.labels import count_crowding
+from gridveil.trusted.kernel.staircase import Staircase, choose_staircase
 
 WINDOW = Window(datetime(2013, 2, 4, tzinfo=UTC), timedelta(hours=1), 4)
 BOUND = Bound(step=10, window=25)
@@ -52,7 +52,7 @@ def test_delta_is_the_most_a_label_moves_and_labels_of_a_pillar_share_epsilon() 
         assert staircase.delta == delta
         assert staircase.epsilon == pytest.approx(1 / most, rel=1e-9)
         assert most * staircase.epsilon < 1.0
-        assert staircase == best_staircase(delta, staircase.epsilon)
+        assert staircase == choose_staircase(delta, staircase.epsilon)
         assert measured.scales == pytest.approx([math.sqrt(staircase.variance / 2)] * (np.max(labels) + 1))
 
 
@@ -121,13 +121,13 @@ def test_crowding_counts_labels_and_steps_of_the_worst_pillars() -> None:
         marks = random.integers(-1, 4, shape)
         whole = np.broadcast_to(marks, (3, 2, 4)).reshape(6, 4)
         counts = (whole[:, :, None] == np.arange(4)).sum(axis=1)
-        assert crowding(marks, 4) == ((counts > 0).sum(axis=1).max(), counts.max())
-        assert crowding(marks.astype(np.int8), 4) == crowding(marks, 4)
+        assert count_crowding(marks, 4) == ((counts > 0).sum(axis=1).max(), counts.max())
+        assert count_crowding(marks.astype(np.int8), 4) == count_crowding(marks, 4)
 
 
 def test_seeded_noise_is_repeatable_and_has_the_variance() -> None:
     """The seed is fixed: it either passes always or never."""
-    for staircase in (Staircase(5, 2, 0.5), Staircase(1000, 300, 2.0), best_staircase(150_000, 10.0)):
+    for staircase in (Staircase(5, 2, 0.5), Staircase(1000, 300, 2.0), choose_staircase(150_000, 10.0)):
         zeros = np.zeros(200_000, dtype=np.int64)
         drawn = SeededLaplace(1).add_staircase(zeros, staircase)
         assert (drawn == SeededLaplace(1).add_staircase(zeros, staircase)).all()

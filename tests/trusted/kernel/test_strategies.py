@@ -11,9 +11,9 @@ from gridveil.model.window import Window
 from gridveil.simulate.sources import kernel_on
 from gridveil.trusted.kernel.bound import Bound
 from gridveil.trusted.kernel.kernel import Kernel
-from gridveil.trusted.kernel.questions.deviations import deviations_by_label, sizes_of
+from gridveil.trusted.kernel.questions.deviations import compute_deviations, count_sizes
 from gridveil.trusted.kernel.questions.question import LARGEST
-from gridveil.trusted.kernel.questions.strategies import Factor, apply_exactly, rounded
+from gridveil.trusted.kernel.questions.strategies import Factor, apply_factors, round_factor
 from gridveil.trusted.kernel.transforms import Fourier, Haar
 
 WINDOW = Window(datetime(2013, 2, 4, tzinfo=UTC), timedelta(hours=1), 4)
@@ -127,24 +127,24 @@ def test_matrices_that_round_to_nothing_are_refused() -> None:
 def test_answers_too_large_for_int64_are_cut_off_not_wrapped() -> None:
     cube = np.full((2, 1, 2), 2**40)
     factor = Factor(np.full((1, 2), 2**30), 30)
-    assert apply_exactly(cube, (factor, None, factor)).tolist() == [[[LARGEST]]]
-    assert apply_exactly(cube, (None, None, factor)).tolist() == [[[LARGEST]]] * 2
+    assert apply_factors(cube, (factor, None, factor)).tolist() == [[[LARGEST]]]
+    assert apply_factors(cube, (None, None, factor)).tolist() == [[[LARGEST]]] * 2
     small = Factor(np.full((1, 2), 2**10), 10)
-    assert apply_exactly(cube, (None, None, small)).tolist() == [[[2**51]]] * 2
+    assert apply_factors(cube, (None, None, small)).tolist() == [[[2**51]]] * 2
 
 
 def test_deviations_too_large_for_int64_are_cut_off_or_exact() -> None:
     marks = np.zeros((2, 1, 2), dtype=np.int64)
-    sizes = sizes_of(marks, 1)
+    sizes = count_sizes(marks, 1)
     huge = np.array([2**61, 0, 0, 0]).reshape(2, 1, 2)
-    assert deviations_by_label(huge, marks, sizes).tolist() == [LARGEST]
+    assert compute_deviations(huge, marks, sizes).tolist() == [LARGEST]
     large = np.array([2**59, 0, 0, 0]).reshape(2, 1, 2)
-    assert deviations_by_label(large, marks, sizes).tolist() == [6 * 2**59]
+    assert compute_deviations(large, marks, sizes).tolist() == [6 * 2**59]
 
 
 def test_rounding_is_to_the_nearest() -> None:
-    assert rounded(np.array([[0.3, -0.3, 2.0]]), 4).rows.tolist() == [[5, -5, 32]]
-    assert rounded(np.array([[3.0, -1.0]]), 4).bits == 0
+    assert round_factor(np.array([[0.3, -0.3, 2.0]]), 4).rows.tolist() == [[5, -5, 32]]
+    assert round_factor(np.array([[3.0, -1.0]]), 4).bits == 0
 
 
 def test_strategies_whose_columns_do_not_add_up_exactly_are_refused() -> None:
@@ -154,7 +154,7 @@ def test_strategies_whose_columns_do_not_add_up_exactly_are_refused() -> None:
     with pytest.raises(UsageError):
         kernel("30").session().matrix(None, None, rows, 1.0)
     with pytest.raises(UsageError, match="cannot be charged exactly"):
-        rounded(np.full((2**13, 2), 2.0**30) * 2**10, 0)
+        round_factor(np.full((2**13, 2), 2.0**30) * 2**10, 0)
 
 
 @pytest.mark.parametrize(("entry", "epsilon"), [(0.3e-200, 1.0), (0.3, 5e-324), (0.3, 1e-300)])
@@ -168,22 +168,22 @@ def test_noise_beyond_floats_is_refused_in_words(entry: float, epsilon: float) -
 def test_answers_are_exact_up_to_the_cut_off_and_never_wrap() -> None:
     """Against Python's integers, around and far beyond the ends of int64, with signs that cancel."""
     rng = np.random.default_rng(0)
-    edge = apply_exactly(np.full((1, 1, 2), 2**32), (None, None, Factor(np.full((1, 2), 2**30), 30)))
+    edge = apply_factors(np.full((1, 1, 2), 2**32), (None, None, Factor(np.full((1, 2), 2**30), 30)))
     assert edge.tolist() == [[[LARGEST]]]
     for _ in range(200):
         cube = rng.integers(0, 2 ** int(rng.integers(1, 45)), (3, 2, 4))
         rows = rng.integers(-(2**30), 2**30, (5, 4)) >> int(rng.integers(0, 30))
         across = rng.integers(-(2**20), 2**20, (2, 3)) >> int(rng.integers(0, 20))
-        found = apply_exactly(cube, (Factor(across, 0), None, Factor(rows, 0)))
+        found = apply_factors(cube, (Factor(across, 0), None, Factor(rows, 0)))
         exact = np.einsum("ax,ct,xyt->ayc", across.astype(object), rows.astype(object), cube.astype(object))
         np.testing.assert_array_equal(found, np.clip(exact, -LARGEST, LARGEST).astype(np.int64))
         marks = rng.integers(-1, 3, cube.shape)
-        sizes = sizes_of(marks, 3)
+        sizes = count_sizes(marks, 3)
         wide = cube << int(rng.integers(0, 16))
         deviations = [
             sum(abs(int(n) * int(x) - sum(map(int, wide[marks == i]))) for x in wide[marks == i])
             for i, n in enumerate(sizes)
         ]
         np.testing.assert_array_equal(
-            deviations_by_label(wide, marks, sizes), np.minimum(np.array(deviations, dtype=object), LARGEST)
+            compute_deviations(wide, marks, sizes), np.minimum(np.array(deviations, dtype=object), LARGEST)
         )

@@ -9,7 +9,7 @@ from gridveil.model.window import Window
 from gridveil.trusted.engines.base.schema import HouseholdsTable, ReadingsTable
 from gridveil.trusted.engines.base.settings import EngineSettings
 from gridveil.trusted.engines.duckdb.engine import DuckDBEngine
-from gridveil.trusted.source.parts import run_key
+from gridveil.trusted.source.parts import make_run_key
 
 GRID, WINDOW = Grid(0, 0, 2, 2, 2, 2), Window(datetime(2013, 1, 1, tzinfo=UTC), timedelta(hours=1), 6)
 TABLES = ReadingsTable("readings.parquet"), HouseholdsTable("households.parquet")
@@ -24,7 +24,7 @@ def key(change: str = "number", order: str = "household") -> str:
         f"CREATE TABLE numbers AS SELECT household, {change} AS number FROM (SELECT 'h' || i AS household, "  # noqa: S608  # ours
         f"CASE WHEN i % 5 > 0 THEN i END AS number FROM range({MANY}) r(i)) ORDER BY {order}"
     )
-    found = run_key(engine, engine.con.table("numbers"), TABLES, GRID, WINDOW)
+    found = make_run_key(engine, engine.con.table("numbers"), TABLES, GRID, WINDOW)
     engine.close()
     return found
 

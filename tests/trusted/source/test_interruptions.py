@@ -127,15 +127,15 @@ def test_a_run_key_knows_the_clock_and_the_engine(tmp_path: Path, monkeypatch: p
     at, engine = write(tmp_path, [ROWS]), DuckDBEngine(EngineSettings())
     engine.con.raw_sql("CREATE TABLE numbers AS SELECT 'a' AS household, 0::BIGINT AS number")
     numbers = engine.con.table("numbers")
-    keys = [checkpoints.run_key(engine, numbers, at, GRID, WINDOW) for _ in range(2)]
+    keys = [checkpoints.make_run_key(engine, numbers, at, GRID, WINDOW) for _ in range(2)]
     with monkeypatch.context() as patched:
         patched.setattr(checkpoints.Clock, "of", lambda *_: Clock((), (3600,)))
-        keys.append(checkpoints.run_key(engine, numbers, at, GRID, WINDOW))
+        keys.append(checkpoints.make_run_key(engine, numbers, at, GRID, WINDOW))
     found = metadata.version
     for name in ("gridveil", "duckdb", "ibis-framework"):
         with monkeypatch.context() as patched:
             patched.setattr(checkpoints.metadata, "version", lambda of, name=name: "9" if of == name else found(of))
-            keys.append(checkpoints.run_key(engine, numbers, at, GRID, WINDOW))
+            keys.append(checkpoints.make_run_key(engine, numbers, at, GRID, WINDOW))
     assert keys[0] == keys[1]
     assert len(set(keys)) == 5
     engine.close()

@@ -24,8 +24,8 @@ from gridveil.trusted.engines.base.settings import EngineSettings
 from gridveil.trusted.engines.duckdb import tables
 from gridveil.trusted.engines.duckdb.engine import DuckDBEngine
 from gridveil.trusted.source.ingest import ingest
-from gridveil.trusted.source.parts import contributions, doubtful
-from gridveil.trusted.source.rules import FAULTY, LARGEST_READING, judged
+from gridveil.trusted.source.parts import is_doubtful, sum_contributions
+from gridveil.trusted.source.rules import FAULTY, LARGEST_READING, classify_readings
 
 
 def test_what_one_file_gives(expected: tuple[Any, ...]) -> None:
@@ -170,12 +170,14 @@ def test_no_number_of_rows_makes_a_sum_fail() -> None:
         "'a' AS household FROM range(3600) r(i)"
     )
     rows = engine.con.table("many").mutate(wh=ibis._.wh.cast("int64"))
-    table = engine.keep("part", contributions(rows, WINDOW))
-    [found] = answers(engine, table.mutate(doubtful=doubtful(engine, table)))
+    table = engine.keep("part", sum_contributions(rows, WINDOW))
+    [found] = answers(engine, table.mutate(doubtful=is_doubtful(engine, table)))
     assert (found["wh"], found["readings"], found["doubtful"]) == (LARGEST_READING, 3600, True)
     texts = rows.mutate(wh=ibis.null("float64"), time_text=ibis.null("string"), energy_text=ibis.null("string"))
     numbers = rows.select("household", "number").distinct()
-    [found] = answers(engine, contributions(judged(texts.drop("number", "step"), numbers, WINDOW), WINDOW))
+    [found] = answers(
+        engine, sum_contributions(classify_readings(texts.drop("number", "step"), numbers, WINDOW), WINDOW)
+    )
     assert (found["number"], found["wh"], found["readings"]) == (FAULTY, 0, 3600)
 
 

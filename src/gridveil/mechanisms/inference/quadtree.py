@@ -11,7 +11,7 @@ from gridveil.geography.grid import Grid
 from gridveil.mechanisms.bounds.population import TotalsDistribution
 from gridveil.model.arrays import Floats, Ints
 from gridveil.trusted.kernel.session import NoiseKind
-from gridveil.trusted.kernel.staircase import best_staircase
+from gridveil.trusted.kernel.staircase import choose_staircase
 
 # The quadtree over space. It splits by position only, so it is public and costs nothing.
 
@@ -117,7 +117,7 @@ def choose_level(
     """
     variance = 2 * (bound / epsilon) ** 2
     if noise == "staircase":
-        variance = best_staircase(bound, epsilon).variance
+        variance = choose_staircase(bound, epsilon).variance
     finest = QuadtreeLevel(grid.nx, grid.ny, 0)
     for depth in range(1, depth_of_pillars(grid) + 1):
         level = QuadtreeLevel(grid.nx, grid.ny, depth)

@@ -23,7 +23,7 @@ from gridveil.trusted.engines.duckdb.engine import DuckDBEngine
 from gridveil.trusted.engines.duckdb.tables import reading
 from gridveil.trusted.source.ingest import ingest
 from gridveil.trusted.source.report import Report
-from gridveil.trusted.source.rules import identifier
+from gridveil.trusted.source.rules import read_identifier
 
 AS_GIVEN = "as-given"
 """The placement of households that have coordinates of their own."""
@@ -92,7 +92,7 @@ def _nowhere(spec: Spec, grid: Grid, folder: Path) -> HouseholdsTable:
     with reading(table.path):
         rows = engine.open("named", table).table
         require_columns(rows, table.path, {"household": table.household})
-        names = rows.select(household=identifier(engine, rows[table.household], table.path).nullif("")).distinct()
+        names = rows.select(household=read_identifier(engine, rows[table.household], table.path).nullif("")).distinct()
         names = names.filter(names.household.notnull())
         names.mutate(x=grid.x0, y=grid.y0).to_parquet(folder / "households.parquet")
     return HouseholdsTable(str(folder / "households.parquet"), x="x", y="y")

@@ -21,13 +21,13 @@ Weights = Floats
 """Loss per Wh of every (x, y, t), broadcastable to the cube: an axis of length 1 stands for equal weights."""
 
 # Losses are sums of positive floats. Adding n of them errs by at most n * 2**-53 relative, so raising the sum
-# by ROUNDING makes it an upper bound as long as no more than 2 * MOST_TERMS were added up: steps and measurements of
-# an account, and measurements of a kernel, are limited to MOST_TERMS each. What a measurement's rows add up to is
-# exact (labels: each place has one; strategies: `rounded` refuses those whose columns do not add up exactly).
+# by ROUNDING makes it an upper bound as long as no more than 2 * MAX_TERMS were added up: steps and measurements of
+# an account, and measurements of a kernel, are limited to MAX_TERMS each. What a measurement's rows add up to is
+# exact (labels: each place has one; strategies: `round_factor` refuses those whose columns do not add up exactly).
 ROUNDING = 1e-10
-MOST_TERMS = 400_000
+MAX_TERMS = 400_000
 
-MOST_PAIRS = 2**20
+MAX_PAIRS = 2**20
 """Of weights before a measurement and its own, that an account tells apart: a few MB, and never the size of a cube."""
 
 
@@ -61,10 +61,10 @@ class Account:
     the sum of the weights `|A_j,pt| / b_j`. The worst admissible `v` gives the loss of the pillar.
 
     A measurement is given as its labels and the weight of each label (see `weights_of`). An axis along which no
-    measurement's weights vary is kept at length 1 (see `varying`), so that equal noise on everything takes one number,
-    whatever its labels. The loss is the same: `W` is a sum of arrays that do not vary along the axis, so neither does
-    it, and the array of length 1 stands for just that `W`. Along x and y, pillars with equal weights have equal losses,
-    and along t `worst_loss` takes one weight for all steps.
+    measurement's weights vary is kept at length 1 (see `drop_constant_axes`), so that equal noise on everything takes
+    one number, whatever its labels. The loss is the same: `W` is a sum of arrays that do not vary along the axis, so
+    neither does it, and the array of length 1 stands for just that `W`. Along x and y, pillars with equal weights have
+    equal losses, and along t `worst_loss` takes one weight for all steps.
 
     What does vary is kept as the few different weights that there are, and which of them each place has.
 
@@ -79,17 +79,17 @@ class Account:
 
     def loss_with(self, marks: Marks, weight: Floats) -> Floats:
         """Return the loss of every pillar, broadcastable to (x, y), if this measurement were made too."""
-        if self.window.steps + self.measurements >= MOST_TERMS:
-            msg = f"more than {MOST_TERMS} steps and measurements in one window cannot be accounted for"
+        if self.window.steps + self.measurements >= MAX_TERMS:
+            msg = f"more than {MAX_TERMS} steps and measurements in one window cannot be accounted for"
             raise UsageError(msg, code="account-too-long")
-        marks, weights = varying(marks, weight), weights_of(weight)
+        marks, weights = drop_constant_axes(marks, weight), weights_of(weight)
         # One slab of the grid at a time: a copy of the whole cube would cost more than the arithmetic.
-        slabs = (self.levels[place] + weights[mark] for place, mark in _together(self.places, marks))
+        slabs = (self.levels[place] + weights[mark] for place, mark in _pair_rows(self.places, marks))
         return np.concatenate([worst_loss(slab, self.window.steps, self.bound) for slab in slabs])
 
     def add(self, marks: Marks, weight: Floats) -> None:
         """Put the measurement into the account."""
-        self.levels, self.places = added(self.levels, self.places, varying(marks, weight), weight)
+        self.levels, self.places = add_weights(self.levels, self.places, drop_constant_axes(marks, weight), weight)
         self.measurements += 1
 
 
@@ -98,14 +98,14 @@ def weights_of(weight: Floats) -> Floats:
     return np.append(weight, 0.0)
 
 
-def varying(marks: Marks, weight: Floats) -> Marks:
+def drop_constant_axes(marks: Marks, weight: Floats) -> Marks:
     """Return the labels cut to length 1 along every axis that their weights do not vary along.
 
     Guarantee: what is cut off has the weights of what is left, so that broadcasting brings them back. Where all labels
     weigh the same and none is -1 there is one weight; else each slab is looked at, and an axis is cut only if all slabs
     equal the first one (x), and each is the same all along y, or t. Labels that are -1 weigh 0.
 
-    >>> varying(np.array([[[0, 1, -1], [1, 0, -1]]]), np.array([0.5, 0.5])).tolist()
+    >>> drop_constant_axes(np.array([[[0, 1, -1], [1, 0, -1]]]), np.array([0.5, 0.5])).tolist()
     [[[0, 1, -1]]]
     """
     if (weight == weight[0]).all() and marks.min() >= 0:
@@ -120,7 +120,7 @@ def varying(marks: Marks, weight: Floats) -> Marks:
     return marks[tuple(slice(None) if varied else slice(1) for varied in varies)]
 
 
-def added(levels: Floats, places: Marks, marks: Marks, weight: Floats) -> tuple[Floats, Marks]:
+def add_weights(levels: Floats, places: Marks, marks: Marks, weight: Floats) -> tuple[Floats, Marks]:
     """Return the levels and places of an account with the weights of a measurement added.
 
     Guarantee: `levels[places]` of the result is that of the account plus `weights_of(weight)[marks]`. A place's new
@@ -129,14 +129,14 @@ def added(levels: Floats, places: Marks, marks: Marks, weight: Floats) -> tuple[
     """
     shape, weights = np.broadcast_shapes(places.shape, marks.shape), weights_of(weight)
     different, kind = np.unique(weights, return_inverse=True)
-    if len(levels) * len(different) > MOST_PAIRS:
+    if len(levels) * len(different) > MAX_PAIRS:
         own = np.empty(shape)
-        for row, (place, mark) in enumerate(_together(places, marks)):
+        for row, (place, mark) in enumerate(_pair_rows(places, marks)):
             own[row] = levels[place] + weights[mark]
         return own.ravel(), np.arange(own.size, dtype=np.min_scalar_type(own.size)).reshape(shape)
 
     def pairs() -> Iterator[NDArray[np.int64]]:  # they do not fit the small integers of places and labels
-        return (place * np.int64(len(different)) + kind[mark] for place, mark in _together(places, marks))
+        return (place * np.int64(len(different)) + kind[mark] for place, mark in _pair_rows(places, marks))
 
     occurs = np.zeros(len(levels) * len(different), dtype=bool)
     for pair in pairs():
@@ -148,12 +148,12 @@ def added(levels: Floats, places: Marks, marks: Marks, weight: Floats) -> tuple[
     return np.add.outer(levels, different).ravel()[occurs], numbers
 
 
-def _together(places: Marks, marks: Marks) -> Iterator[tuple[Marks, Marks]]:
+def _pair_rows(places: Marks, marks: Marks) -> Iterator[tuple[Marks, Marks]]:
     """Give out slabs of both along x, one of the grid's rows at a time, the same one again where there is only one."""
     rows = max(len(places), len(marks))
-    return zip(_rows(places, rows), _rows(marks, rows), strict=True)
+    return zip(_iterate_rows(places, rows), _iterate_rows(marks, rows), strict=True)
 
 
-def _rows(array: NDArray[Any], count: int) -> Iterator[NDArray[Any]]:
+def _iterate_rows(array: NDArray[Any], count: int) -> Iterator[NDArray[Any]]:
     """Give out `count` slabs along the first axis, the same one again where there is only one."""
     return (array[i : i + 1] if len(array) > 1 else array for i in range(count))

@@ -7,22 +7,22 @@ from dataclasses import dataclass
 
 from gridveil.model.errors import UsageError
 
-MOST_HOUSEHOLDS = 2**27
+MAX_HOUSEHOLDS = 2**27
 """A public number: sums are exact for fewer households than these, 134 million, whatever they use."""
-LARGEST_WINDOW_BOUND = 2**63 // MOST_HOUSEHOLDS
+MAX_WINDOW_BOUND = 2**63 // MAX_HOUSEHOLDS
 """Wh (69 GWh): the sum over all steps and households stays inside int64. Known before a row is read."""
 
-SUPPLY = 23_000
+SUPPLY_WATTS = 23_000
 """Watts of a 100 A supply at 230 V: few homes ever use more. A public number, and the default step bound's power."""
 
 
 def default_step_bound(seconds: int) -> int:
-    """Return the step bound of a step of so many seconds where none is stated, Wh: all that `SUPPLY` delivers.
+    """Return the step bound of a step of so many seconds where none is stated, Wh: all that `SUPPLY_WATTS` delivers.
 
     >>> default_step_bound(1800)
     11500
     """
-    return max(1, SUPPLY * seconds // 3600)
+    return max(1, SUPPLY_WATTS * seconds // 3600)
 
 
 @dataclass(frozen=True)
@@ -48,10 +48,10 @@ class Bound:
         if self.step < 1 or self.window < 1:
             msg = f"bounds of {self.step} and {self.window} Wh: both must be at least 1 Wh"
             raise UsageError(msg, code="bound-too-small")
-        if self.window > LARGEST_WINDOW_BOUND:
+        if self.window > MAX_WINDOW_BOUND:
             msg = (
-                f"window bound of {self.window} Wh: the largest supported is {LARGEST_WINDOW_BOUND} Wh: sums over "
-                f"up to {MOST_HOUSEHOLDS:,} households must fit 64 bits; lower the bounds, or publish fewer steps"
+                f"window bound of {self.window} Wh: the largest supported is {MAX_WINDOW_BOUND} Wh: sums over "
+                f"up to {MAX_HOUSEHOLDS:,} households must fit 64 bits; lower the bounds, or publish fewer steps"
             )
             raise UsageError(msg, code="bound-too-large")
         if self.step * self.window >= 2**53:

@@ -19,17 +19,17 @@ from gridveil.model.errors import BudgetError, UsageError
 from gridveil.model.progress import Progress, silent
 from gridveil.model.window import Window
 from gridveil.trusted.budget import PureDP
-from gridveil.trusted.kernel.account import MOST_TERMS, ROUNDING, Account, Marks
+from gridveil.trusted.kernel.account import MAX_TERMS, ROUNDING, Account, Marks
 from gridveil.trusted.kernel.bound import Bound
-from gridveil.trusted.kernel.labels import Slab, is_held, slabs_of
+from gridveil.trusted.kernel.labels import Slab, is_held, iterate_slabs
 from gridveil.trusted.kernel.noise import ExactNoise, Noise, check_scales
 from gridveil.trusted.kernel.questions.deviations import ask_deviations
-from gridveil.trusted.kernel.questions.question import KernelQuestion, Kind, Scope, checked_epsilon
+from gridveil.trusted.kernel.questions.question import KernelQuestion, Kind, Scope, check_epsilon
 from gridveil.trusted.kernel.questions.strategies import ask_matrix, ask_transform
 from gridveil.trusted.kernel.questions.sums import ask_household_totals, ask_sums
 from gridveil.trusted.kernel.session import NoiseKind, Session
 
-SUMMING = "bound and sum the households"
+SUM_STAGE = "bound and sum the households"
 
 QUESTIONS: dict[Kind, Callable[..., KernelQuestion]] = {
     "sums": ask_sums,
@@ -178,7 +178,7 @@ class Kernel:
     def spent(self) -> float:
         """The loss of the worst-off pillar, rounded up."""
         with self._one_at_a_time:
-            return _worst(self._losses, self._fixed)
+            return _find_worst(self._losses, self._fixed)
 
     @property
     def remaining(self) -> float:
@@ -223,7 +223,7 @@ class Kernel:
             raise UsageError(msg, code="scope-invalid")
         shape = (self._source.grid.nx, self._source.grid.ny, window.steps)
         scope = Scope(window, self._bound if bound is None else bound, shape)
-        question = QUESTIONS[kind](scope, checked_epsilon(epsilon), **options)
+        question = QUESTIONS[kind](scope, check_epsilon(epsilon), **options)
         return question, self._answer(question)
 
     def _answer(self, question: KernelQuestion) -> Ints:
@@ -235,49 +235,49 @@ class Kernel:
                 self._charge(scope.window, fixed=question.epsilon)
             else:
                 self._charge_weights(scope.window, scope.bound, *question.weights)
-            self._records.append(_record(question))
-            exact = self._exact(question)
+            self._records.append(_make_record(question))
+            exact = self._compute_exact(question)
             staircase = question.staircase
             if staircase:
                 return self._noise.add_staircase(exact, staircase)
             # In place: of a large cube, the answers to `None` fill the memory. An audit's noise keeps what it is given.
-            for some in slabs_of(exact.shape):
+            for some in iterate_slabs(exact.shape):
                 exact[some] = self._noise.add(exact[some].copy(), question.scales[some])
                 if not is_held(exact.size):
                     self._progress("draw the noise", some.stop / len(exact))
             return exact
 
-    def _exact(self, question: KernelQuestion) -> Ints:
+    def _compute_exact(self, question: KernelQuestion) -> Ints:
         """Return the true answers, in an array of their own."""
         scope = question.scope
         if not isinstance(question.exact, np.ndarray):
-            return question.exact(self._slabs(scope.window, scope.bound))
-        self._progress(SUMMING, 0.0)
+            return question.exact(self._read_slabs(scope.window, scope.bound))
+        self._progress(SUM_STAGE, 0.0)
         counts = self._source.count_totals(scope.window, scope.bound.step, question.exact)
-        self._progress(SUMMING, 1.0)
+        self._progress(SUM_STAGE, 1.0)
         return counts.copy()
 
-    def _slabs(self, window: Window, bound: Bound) -> Iterator[Slab]:
+    def _read_slabs(self, window: Window, bound: Bound) -> Iterator[Slab]:
         """Give out a cube in slabs, all of it in one if it is held. Which it is depends on its public shape alone."""
         shape = (self._source.grid.nx, self._source.grid.ny, window.steps)
         if is_held(math.prod(shape)):
-            yield slice(0, shape[0]), self._cube(window, bound, shape)
+            yield slice(0, shape[0]), self._hold_cube(window, bound, shape)
             return
-        self._progress(SUMMING, 0.0)
-        for rows in slabs_of(shape):
+        self._progress(SUM_STAGE, 0.0)
+        for rows in iterate_slabs(shape):
             slab = self._source.bounded_cube(window, bound, rows)
-            yield rows, _checked(slab, (rows.stop - rows.start, *shape[1:]))
-            self._progress(SUMMING, rows.stop / shape[0])
+            yield rows, _check_shape(slab, (rows.stop - rows.start, *shape[1:]))
+            self._progress(SUM_STAGE, rows.stop / shape[0])
 
-    def _cube(self, window: Window, bound: Bound, shape: tuple[int, int, int]) -> Ints:
+    def _hold_cube(self, window: Window, bound: Bound, shape: tuple[int, int, int]) -> Ints:
         """Return a cube that is held from now on, with as many of those asked for last as there is room for."""
         cube = self._cubes.pop((window, bound), None)
         while self._cubes and not is_held(math.prod(shape) + sum(held.size for held in self._cubes.values())):
             del self._cubes[next(iter(self._cubes))]
         if cube is None:
-            self._progress(SUMMING, 0.0)
-            cube = _checked(self._source.bounded_cube(window, bound), shape)
-            self._progress(SUMMING, 1.0)
+            self._progress(SUM_STAGE, 0.0)
+            cube = _check_shape(self._source.bounded_cube(window, bound), shape)
+            self._progress(SUM_STAGE, 1.0)
         self._cubes[window, bound] = cube
         return cube
 
@@ -313,10 +313,10 @@ class Kernel:
         if os.getpid() != self._process:
             msg = "a kernel answers in the process that made it only: a fork would spend its budget again"
             raise UsageError(msg, code="kernel-forked")
-        if len(self._records) >= MOST_TERMS:
-            msg = f"more than {MOST_TERMS} measurements cannot be accounted for"
+        if len(self._records) >= MAX_TERMS:
+            msg = f"more than {MAX_TERMS} measurements cannot be accounted for"
             raise UsageError(msg, code="account-too-long")
-        after, budget = _worst(losses, fixed), float(self._budget.epsilon)
+        after, budget = _find_worst(losses, fixed), float(self._budget.epsilon)
         if not math.isfinite(after) or Fraction(after) > self._budget.epsilon:
             msg = (
                 f"this measurement would take the worst-off pillar to epsilon {after:.6g} of {budget:g} "
@@ -325,14 +325,14 @@ class Kernel:
             raise BudgetError(msg, code="over-budget")
 
 
-def _record(question: KernelQuestion) -> Record:
+def _make_record(question: KernelQuestion) -> Record:
     """Return what the label tells of a question."""
     bound = None if isinstance(question.exact, np.ndarray) else question.scope.bound
     noise: NoiseKind = "staircase" if question.staircase else "laplace"
     return Record(question.kind, question.scales.size, question.epsilon, question.scope.window, bound, noise)
 
 
-def _checked(cube: Ints, shape: tuple[int, int, int]) -> Ints:
+def _check_shape(cube: Ints, shape: tuple[int, int, int]) -> Ints:
     """Refuse what a source gave instead of the slab that was asked for: a household would count several times."""
     if cube.shape != shape:
         msg = f"a source gave values of shape {cube.shape} for a slab of {shape}, against the protocol `Source`"
@@ -340,7 +340,7 @@ def _checked(cube: Ints, shape: tuple[int, int, int]) -> Ints:
     return cube
 
 
-def _worst(losses: Losses, fixed: float) -> float:
+def _find_worst(losses: Losses, fixed: float) -> float:
     """Return the loss of the worst-off pillar, rounded up by more than floating-point errors can amount to."""
     total = sum(losses.values(), np.zeros((1, 1)))
     return float((total.max() + fixed) * (1 + ROUNDING))

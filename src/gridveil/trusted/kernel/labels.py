@@ -20,7 +20,7 @@ from gridveil.trusted.kernel.account import Marks
 Slab = tuple[slice, Ints]
 """Some rows of a cube along x, and the cube's values there."""
 
-HELD_VALUES = 2**27
+MAX_HELD_VALUES = 2**27
 """Cells x steps that a kernel keeps between questions, of all its cubes together: 1 GB, an eighth of the memory that a
 year of hours on 256 x 256 cells is published in. A larger cube is asked for anew, slab by slab, for every question."""
 
@@ -33,7 +33,7 @@ WIDEST_RATIO = 2.0**100
 
 def is_held(values: int) -> bool:
     """Return whether so many cells x steps are few enough to be held: a public number decides."""
-    return values <= HELD_VALUES
+    return values <= MAX_HELD_VALUES
 
 
 def check_held(shape: tuple[int, int, int]) -> None:
@@ -41,23 +41,23 @@ def check_held(shape: tuple[int, int, int]) -> None:
     if not is_held(math.prod(shape)):
         msg = (
             f"only sums can be measured of a cube of {shape[0]} x {shape[1]} x {shape[2]}: other questions take at "
-            f"most {HELD_VALUES} cells x steps; use a coarser grid, a shorter window, or a mechanism that measures "
+            f"most {MAX_HELD_VALUES} cells x steps; use a coarser grid, a shorter window, or a mechanism that measures "
             "sums, as mosaic, stpt, identity and even do"
         )
         raise UsageError(msg, code="cube-too-large")
 
 
-def slabs_of(shape: tuple[int, ...]) -> Iterator[slice]:
+def iterate_slabs(shape: tuple[int, ...]) -> Iterator[slice]:
     """Give out the first axis of an array of this shape in runs of about SLAB_VALUES values. Public numbers only.
 
-    >>> [rows.start for rows in slabs_of((5, 2**23))]
+    >>> [rows.start for rows in iterate_slabs((5, 2**23))]
     [0, 2, 4]
     """
     rows = max(1, SLAB_VALUES // math.prod(shape[1:]))
     return (slice(first, min(first + rows, shape[0])) for first in range(0, shape[0], rows))
 
 
-def as_labels(labels: ArrayLike, shape: tuple[int, int, int]) -> Marks:
+def parse_labels(labels: ArrayLike, shape: tuple[int, int, int]) -> Marks:
     """Return the labels as integers with three axes, each as long as the cube's or 1; refuse what cannot be that."""
     given = np.array(labels)  # a copy: what is charged for is what is answered, whatever becomes of the caller's array
     if given.dtype.kind not in "iu" or given.ndim > len(shape):
@@ -75,7 +75,7 @@ def as_labels(labels: ArrayLike, shape: tuple[int, int, int]) -> Marks:
     return marks
 
 
-def relative_scales(relative: ArrayLike | None, marks: Marks) -> NDArray[np.float64]:
+def parse_relative_scales(relative: ArrayLike | None, marks: Marks) -> NDArray[np.float64]:
     """Return how large the noise scales of the labels are relative to each other, one for each label."""
     count = int(marks.max()) + 1
     if not count:
@@ -109,34 +109,34 @@ def sum_by_label(cube: Ints, marks: Marks, count: int) -> Ints:
     return sums[:count]
 
 
-def most_steps(marks: Marks, steps: int, count: int) -> Ints:
+def count_most_steps(marks: Marks, steps: int, count: int) -> Ints:
     """Return for each label how many steps it has in one pillar, in the pillar that has most of it.
 
-    >>> most_steps(np.array([[[0, 0, 1], [2, -1, 0]]]), 3, 3)
+    >>> count_most_steps(np.array([[[0, 0, 1], [2, -1, 0]]]), 3, 3)
     array([2, 1, 1])
     """
     most = np.zeros(count, dtype=np.int64)
     for slab in marks:
-        _, label, length = _runs(slab)
+        _, label, length = _find_runs(slab)
         np.maximum.at(most, label, length)
     return np.asarray(most * (steps // marks.shape[-1]), dtype=np.int64)
 
 
-def crowding(marks: Marks, steps: int) -> tuple[int, int]:
+def count_crowding(marks: Marks, steps: int) -> tuple[int, int]:
     """Return how many labels a pillar has steps in, and how many steps in one label, each in the worst pillar.
 
-    >>> crowding(np.array([[[0, 0, 1], [2, -1, 0]]]), 3)
+    >>> count_crowding(np.array([[[0, 0, 1], [2, -1, 0]]]), 3)
     (2, 2)
     """
     most_labels = longest = 0
     for slab in marks:
-        pillar, _, length = _runs(slab)
+        pillar, _, length = _find_runs(slab)
         most_labels = max(most_labels, int(np.bincount(pillar).max(initial=0)))
         longest = max(longest, int(length.max(initial=0)))
     return most_labels, longest * (steps // marks.shape[-1])
 
 
-def _runs(slab: NDArray[Any]) -> tuple[Ints, Ints, Ints]:
+def _find_runs(slab: NDArray[Any]) -> tuple[Ints, Ints, Ints]:
     """Return the pillar, label and number of steps of all that the pillars of one row of the map have steps in."""
     ordered = np.sort(slab, axis=-1)  # of one row at a time: sorting all labels would take a copy of them
     begins = np.ones(ordered.shape, dtype=bool)  # a pillar's first step begins a run

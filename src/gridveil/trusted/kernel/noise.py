@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from gridveil.model.arrays import Ints
 from gridveil.model.errors import BudgetError, UsageError
 from gridveil.trusted.kernel.account import ROUNDING
-from gridveil.trusted.kernel.discrete_laplace import VECTORISED_FROM, add_discrete_laplace, random_words
+from gridveil.trusted.kernel.discrete_laplace import VECTORISED_FROM, add_discrete_laplace, draw_words
 from gridveil.trusted.kernel.staircase import Staircase
 
 # Noise of a larger scale would reach the limits of int64, where it is cut off; one of a smaller scale is zero in
@@ -61,7 +61,7 @@ class ExactNoise:
     """Discrete Laplace and staircase noise on 64-bit integers, exact, from cryptographic generators.
 
     Randomness: the guarantees below are for ideal random bits. OpenDP takes its bits from OpenSSL's generator (AES-256
-    in counter mode, seeded by the operating system: `_start_generator`), `random_words` asks the operating system
+    in counter mode, seeded by the operating system: `_start_generator`), `draw_words` asks the operating system
     itself (ChaCha20 on Linux). With these, the guarantees are computational (Mironov et al. 2009): they hold against
     everyone who cannot break AES-256 or ChaCha20.
 
@@ -102,36 +102,36 @@ class ExactNoise:
         """Return each value with fresh Laplace noise of its own scale added."""
         true, of_each = values.reshape(-1), np.broadcast_to(scales, values.shape)
         if values.size and of_each.min() == of_each.max():  # copies nothing: there may be half a billion
-            return _add_of_scale(true, float(of_each.flat[0])).reshape(values.shape)
+            return _add_laplace(true, float(of_each.flat[0])).reshape(values.shape)
         answers = np.empty_like(true)
         for start in range(0, len(true), BLOCK):
             distinct, which = np.unique(of_each.flat[start : start + BLOCK], return_inverse=True)
             for i, scale in enumerate(distinct):
                 of_scale = start + np.flatnonzero(which == i)
-                answers[of_scale] = _add_of_scale(true[of_scale], float(scale))
+                answers[of_scale] = _add_laplace(true[of_scale], float(scale))
         return answers.reshape(values.shape)
 
     def add_staircase(self, values: Ints, staircase: Staircase) -> Ints:
         """Return each value with fresh staircase noise added."""
-        outer = _toss(_chance(staircase.outer_odds), len(values))
+        outer = _toss(_to_chance(staircase.outer_odds), len(values))
         noise = np.empty(len(values), dtype=object)  # Python's integers: no overflow before the cut
-        noise[~outer] = _uniform(2 * staircase.inner - 1, int((~outer).sum())) - (staircase.inner - 1)
-        shells = _geometric(1 / staircase.epsilon, int(outer.sum())).astype(object)
-        places = _uniform(2 * staircase.delta, len(shells))
+        noise[~outer] = _draw_uniform(2 * staircase.inner - 1, int((~outer).sum())) - (staircase.inner - 1)
+        shells = _draw_geometric(1 / staircase.epsilon, int(outer.sum())).astype(object)
+        places = _draw_uniform(2 * staircase.delta, len(shells))
         sizes = shells * staircase.delta + staircase.inner + (places >> 1)
         noise[outer] = np.where(places & 1, -sizes, sizes)
         cut = np.clip(values, -LARGEST_ANSWER, LARGEST_ANSWER).astype(object)
         return np.asarray(np.clip(cut + noise, -LARGEST_ANSWER, LARGEST_ANSWER), dtype=np.int64)
 
 
-def _add_of_scale(values: Ints, scale: float) -> Ints:
+def _add_laplace(values: Ints, scale: float) -> Ints:
     """Return values with noise of one scale added. What draws it depends on public numbers alone."""
     if len(values) >= VECTORISED_FROM and SMALLEST_SCALE <= scale <= LARGEST_SCALE:
         return add_discrete_laplace(values, scale)
-    return np.array(_measurement(scale)(values.tolist()), dtype=np.int64)
+    return np.array(_make_opendp_laplace(scale)(values.tolist()), dtype=np.int64)
 
 
-def _measurement(scale: float):  # type: ignore[no-untyped-def]  # noqa: ANN202  # OpenDP has no type information
+def _make_opendp_laplace(scale: float):  # type: ignore[no-untyped-def]  # noqa: ANN202  # OpenDP has no type information
     from opendp.domains import atom_domain, vector_domain
     from opendp.measurements import make_laplace
     from opendp.metrics import l1_distance
@@ -139,26 +139,26 @@ def _measurement(scale: float):  # type: ignore[no-untyped-def]  # noqa: ANN202 
     return make_laplace(vector_domain(atom_domain(T="i64")), l1_distance(T="i64"), scale=scale)
 
 
-def _geometric(scale: float, count: int) -> Ints:
+def _draw_geometric(scale: float, count: int) -> Ints:
     """Return `g = 0, 1, ...` with probabilities proportional to `exp(-g / scale)`: half of a discrete Laplace."""
     drawn = np.empty(0, dtype=np.int64)
     while len(drawn) < count:
-        both = np.array(_measurement(scale)([0] * (2 * (count - len(drawn)))), dtype=np.int64)
+        both = np.array(_make_opendp_laplace(scale)([0] * (2 * (count - len(drawn)))), dtype=np.int64)
         drawn = np.concatenate([drawn, both[both >= 0]])
     return drawn[:count]
 
 
-def _uniform(below: int, count: int) -> Ints:
+def _draw_uniform(below: int, count: int) -> Ints:
     """Return whole numbers from 0 to `below - 1`, equally likely: bits of the system, drawn again beyond a multiple."""
     multiple = 2**64 // below * below
     drawn = np.empty(0, dtype=np.uint64)
     while len(drawn) < count:
-        bits = random_words(count - len(drawn))
+        bits = draw_words(count - len(drawn))
         drawn = np.concatenate([drawn, bits[bits <= np.uint64(multiple - 1)]])
     return (drawn % np.uint64(below)).astype(np.int64)
 
 
-def _chance(odds: float) -> int:
+def _to_chance(odds: float) -> int:
     """Return a chance in 2**128 with at least these odds, times 1 + ROUNDING (see `ExactNoise`)."""
     raised = Fraction(odds) * (1 + Fraction(ROUNDING))
     return math.ceil(2**128 * raised / (1 + raised))  # at least 1: odds are positive
@@ -167,7 +167,7 @@ def _chance(odds: float) -> int:
 def _toss(chance: int, count: int) -> NDArray[np.bool_]:
     """Return coins that show true with exactly `chance / 2**128`."""
     high, low = (np.uint64(part) for part in divmod(chance, 2**64))
-    bits = random_words(2 * count).reshape(2, count)
+    bits = draw_words(2 * count).reshape(2, count)
     return np.asarray((bits[0] < high) | ((bits[0] == high) & (bits[1] < low)))
 
 
@@ -209,7 +209,7 @@ def _start_generator() -> None:
     from opendp.mod import enable_features
 
     enable_features("contrib")  # OpenDP's word for "not yet vetted by a third party"; tests/statistics re-tests it
-    first = _measurement(1.0)  # imports what imports Python's `ssl`, which is to find its settings
+    first = _make_opendp_laplace(1.0)  # imports what imports Python's `ssl`, which is to find its settings
     os.environ[SETTINGS] = os.devnull
     try:
         first([0])

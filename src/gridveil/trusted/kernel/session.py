@@ -100,7 +100,7 @@ class Session:
         Guarantee: see `ask_sums`. The joint loss of all measurements is what counts against the budget.
         """
         options = {"labels": labels, "relative": relative, "sequential": sequential, "noise": noise}
-        question, values = self._ask("sums", *self._under(window, bound), epsilon, **options)
+        question, values = self._ask("sums", *self._resolve_scope(window, bound), epsilon, **options)
         return Measurement(values, question.scales, question.staircase)
 
     def matrix(
@@ -120,7 +120,7 @@ class Session:
 
         Guarantee: see `ask_matrix`.
         """
-        question, values = self._ask("matrix", *self._under(window, bound), epsilon, x=x, y=y, t=t)
+        question, values = self._ask("matrix", *self._resolve_scope(window, bound), epsilon, x=x, y=y, t=t)
         return NoisyAnswers(values / question.per_wh, question.scales / question.per_wh, *question.matrices)
 
     def transform(
@@ -139,7 +139,7 @@ class Session:
 
         Guarantee: see `ask_transform`.
         """
-        asked = self._ask("transform", *self._under(window, bound), epsilon, transform=transform, x=x, y=y)
+        asked = self._ask("transform", *self._resolve_scope(window, bound), epsilon, transform=transform, x=x, y=y)
         question, values = asked
         return NoisyAnswers(values / question.per_wh, question.scales / question.per_wh, *question.matrices)
 
@@ -150,7 +150,7 @@ class Session:
 
         Guarantee: see `ask_deviations`.
         """
-        question, values = self._ask("deviations", *self._under(window, bound), epsilon, labels=labels)
+        question, values = self._ask("deviations", *self._resolve_scope(window, bound), epsilon, labels=labels)
         return Deviations(values / question.per_wh, question.scales / question.per_wh)
 
     def household_totals(self, edges: ArrayLike, epsilon: float, *, window: Window | None = None) -> Measurement:
@@ -161,10 +161,12 @@ class Session:
 
         Guarantee: see `ask_household_totals`.
         """
-        question, values = self._ask("household_totals", self._under(window, None)[0], None, epsilon, edges=edges)
+        question, values = self._ask(
+            "household_totals", self._resolve_scope(window, None)[0], None, epsilon, edges=edges
+        )
         return Measurement(values, question.scales)
 
-    def _under(self, window: Window | None, bound: Bound | None) -> tuple[Window, Bound]:
+    def _resolve_scope(self, window: Window | None, bound: Bound | None) -> tuple[Window, Bound]:
         """Return the window and the bound of a question: by default the session's own."""
         of = self.window if window is None else window
         if bound is not None:

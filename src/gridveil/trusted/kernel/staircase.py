@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from gridveil.model.errors import BudgetError, UsageError
-from gridveil.trusted.kernel.bound import LARGEST_WINDOW_BOUND
+from gridveil.trusted.kernel.bound import MAX_WINDOW_BOUND
 
 SMALLEST_EPSILON = 2.0**-20
 """Smaller ones make noise of a million shells, where staircase and Laplace are one and the same."""
@@ -46,7 +46,7 @@ class Staircase:
         object.__setattr__(self, "delta", operator.index(self.delta))
         object.__setattr__(self, "inner", operator.index(self.inner))
         object.__setattr__(self, "epsilon", float(self.epsilon))
-        if not 1 <= self.inner <= self.delta <= LARGEST_WINDOW_BOUND:
+        if not 1 <= self.inner <= self.delta <= MAX_WINDOW_BOUND:
             msg = f"a staircase of inner {self.inner} and delta {self.delta}: 1 <= inner <= delta <= 2**36 is needed"
             raise UsageError(msg, code="staircase-shape")
         if not SMALLEST_EPSILON <= self.epsilon <= LARGEST_EPSILON:
@@ -90,14 +90,14 @@ class Staircase:
         return 1 / math.expm1(min(self.epsilon, FLAT_EPSILON))
 
 
-def best_staircase(delta: int, epsilon: float) -> Staircase:
+def choose_staircase(delta: int, epsilon: float) -> Staircase:
     """Return the staircase of least variance.
 
     Geng and Viswanath's optimum on the real line has its middle reach to `gamma * delta`, with
     `gamma = (cbrt(q * (1 + q) / 2) - q) / (1 - q)` and `q = exp(-epsilon)`; on the integers the middle reaches to
     `inner - 1/2`. The best whole number is among the nearest ones: the tests try all of them.
 
-    >>> best_staircase(1000, 10.0).inner
+    >>> choose_staircase(1000, 10.0).inner
     29
     """
     epsilon = Staircase(delta, 1, epsilon).epsilon  # refused if it makes no staircase

@@ -59,7 +59,8 @@ class Fourier:
         hence each row's answer by at most `S / 2`. An entry as a float differs from the basis by less than
         `2**-48 * sqrt(2 / T)`: three roundings of a phase below `2 pi`, and a few of numbers up to 1. That changes all
         answers together by less than `2e-14 * sqrt(m)` of the bound above: 2e-12 of it for all frequencies of a
-        year's 8,760 hours, 2e-11 for `MOST_TERMS` steps. It is inside the slack of `unit_scale`, 3e-10, and not added.
+        year's 8,760 hours, 2e-11 for `MAX_TERMS` steps. It is inside the slack of `compute_unit_scale`, 3e-10, and not
+        added.
         """
         step, m = min(bound.step, bound.window), len(self.rows(steps))
         most = min(bound.window, step * steps)
@@ -92,7 +93,7 @@ class Haar:
 
     def rows(self, steps: int) -> Floats:
         """Return the coefficients' signs (row, step)."""
-        lengths, padded = self._lengths(steps), _padded(steps)
+        lengths, padded = self._lengths(steps), _pad_to_power_of_two(steps)
         signs = [np.ones((1, steps))]
         for length in sorted(set(lengths[1:].tolist()), reverse=True):
             node, place = np.divmod(np.arange(steps), length)
@@ -120,7 +121,7 @@ class Haar:
         full = min(bound.window // step, steps)
         rest = bound.window - full * step if full < steps else 0
         weights = 1 / self.relative(steps)
-        nodes = _padded(steps)
+        nodes = _pad_to_power_of_two(steps)
         best = np.full((nodes, 2, 2), -np.inf)  # (node, has the rest, full steps)
         best[:, 0, 0] = 0
         best[:steps, 0, 1] = best[:steps, 1, 0] = 0
@@ -137,7 +138,7 @@ class Haar:
 
     def _lengths(self, steps: int) -> NDArray[np.int64]:
         """Return the length of the node of every row."""
-        padded = _padded(steps)
+        padded = _pad_to_power_of_two(steps)
         count = padded if self.k is None else self.k
         if not 1 <= count <= padded:
             msg = f"{self.k} Haar coefficients of {steps} steps: there are {padded}"
@@ -146,7 +147,7 @@ class Haar:
         return np.asarray(padded >> level)
 
 
-def _padded(steps: int) -> int:
+def _pad_to_power_of_two(steps: int) -> int:
     """Return the smallest power of two that is not below `steps`."""
     return 1 << (steps - 1).bit_length()
 

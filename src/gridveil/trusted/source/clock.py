@@ -33,9 +33,9 @@ class Clock:
         """
         zone = timezone(name)
         first, last = window.start - timedelta(days=2), window.end + timedelta(days=2)
-        until, offsets = [], [_offset(zone, first)]
-        for change in _changes(zone, first, last):
-            before, after = offsets[-1], _offset(zone, change)
+        until, offsets = [], [_find_offset(zone, first)]
+        for change in _find_changes(zone, first, last):
+            before, after = offsets[-1], _find_offset(zone, change)
             until.append(int((change - window.start).total_seconds()) + max(before, after))
             offsets.append(after)
         return cls(tuple(until), tuple(offsets))
@@ -50,21 +50,21 @@ class Clock:
         return local - ibis.cases(*branches, else_=self.offsets[-1])
 
 
-def _offset(zone: ZoneInfo, instant: datetime) -> int:
+def _find_offset(zone: ZoneInfo, instant: datetime) -> int:
     offset = instant.astimezone(zone).utcoffset()
     return int(offset.total_seconds()) if offset is not None else 0
 
 
-def _changes(zone: ZoneInfo, first: datetime, last: datetime) -> list[datetime]:
+def _find_changes(zone: ZoneInfo, first: datetime, last: datetime) -> list[datetime]:
     """Return the instants at which the zone's offset changes, to the second, by halving the days that have one."""
     changes = []
     while first < last:
         after = min(first + timedelta(days=1), last)
-        if _offset(zone, first) != _offset(zone, after):
+        if _find_offset(zone, first) != _find_offset(zone, after):
             low, high = first, after
             while high - low > timedelta(seconds=1):
                 middle = low + timedelta(seconds=int((high - low).total_seconds()) // 2)
-                low, high = (middle, high) if _offset(zone, middle) == _offset(zone, first) else (low, middle)
+                low, high = (middle, high) if _find_offset(zone, middle) == _find_offset(zone, first) else (low, middle)
             changes.append(high)
         first = after
     return changes

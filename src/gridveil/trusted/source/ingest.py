@@ -15,35 +15,35 @@ from gridveil.trusted.engines.base.schema import HouseholdsTable, ReadingsTable
 from gridveil.trusted.engines.base.settings import EngineSettings, connect
 from gridveil.trusted.kernel.labels import is_held
 from gridveil.trusted.source.parts import (
+    PartSums,
     Readings,
-    Summed,
-    contributions,
-    digest,
-    doubtful,
-    examples,
-    look_again,
-    resolved,
-    run_key,
-    together,
+    find_examples,
+    hash_facts,
+    is_doubtful,
+    make_run_key,
+    merge_parts,
+    reread_doubtful,
+    resolve_duplicates,
+    sum_contributions,
 )
 from gridveil.trusted.source.report import Report, household_faults, reading_faults, warnings_of
-from gridveil.trusted.source.rules import coordinates, judged, places
+from gridveil.trusted.source.rules import classify_readings, find_coordinates, locate_households
 from gridveil.trusted.source.source import IngestedSource
 
-BY_DEFAULT = EngineSettings()
-STAGE = "read the tables"
+DEFAULT_SETTINGS = EngineSettings()
+READ_STAGE = "read the tables"
 READINGS = "readings"
-AGAIN = "look again at doubtful readings"
-FEW = 4
+RESOLVE_STAGE = "look again at doubtful readings"
+MAX_PARTS_IN_MEMORY = 4
 """So many parts are kept in memory, unless something else was stated; more go to files, which are smaller."""
 
 
-def axes(households_table: HouseholdsTable, settings: EngineSettings = BY_DEFAULT) -> tuple[str, str]:
+def find_axes(households_table: HouseholdsTable, settings: EngineSettings = DEFAULT_SETTINGS) -> tuple[str, str]:
     """Return the names of the columns of the place, without reading a row."""
     engine = connect(replace(settings, scratch=None))
     try:
         with engine.complaints(households_table.path):
-            return coordinates(engine.open("households", households_table).table, households_table)
+            return find_coordinates(engine.open("households", households_table).table, households_table)
     finally:
         engine.close()
 
@@ -53,7 +53,7 @@ def ingest(
     households_table: HouseholdsTable,
     grid: Grid,
     window: Window,
-    settings: EngineSettings = BY_DEFAULT,
+    settings: EngineSettings = DEFAULT_SETTINGS,
     progress: Progress = silent,
 ) -> tuple[IngestedSource, Report]:
     """Read both tables and return the source of `window` (all steps to be read), with the report on its faults.
@@ -62,7 +62,7 @@ def ingest(
     whole table raises. Cost: linear in rows; parts with a reading in a step that has doubtful ones are read again, and
     so is the first part with a fault, for an example of it.
     """
-    progress(STAGE, 0.0)
+    progress(READ_STAGE, 0.0)
     engine = connect(settings)
     try:
         return _ingest(engine, readings_table, households_table, grid, window, settings, progress)
@@ -81,42 +81,44 @@ def _ingest(
     progress: Progress,
 ) -> tuple[IngestedSource, Report]:
     with engine.complaints(households_table.path):
-        where = places(engine, engine.open("households", households_table).table, households_table, grid)
+        where = locate_households(engine, engine.open("households", households_table).table, households_table, grid)
         faults = household_faults(engine, where, grid)
         # Of this table, because an engine that knows its size can bring it to the readings, instead of sorting those.
         [count] = answers(engine, where.numbers.agg(households=where.numbers.number.count()))
     with engine.complaints(readings_table.path):
-        parts: list[Summed] = []
+        parts: list[PartSums] = []
         opened = engine.open(READINGS, readings_table, window)
         readings = Readings(engine, READINGS, opened, readings_table, window, where.numbers)
-        small = settings.scratch is None and settings.memory is None and len(opened.keys) <= FEW
+        small = settings.scratch is None and settings.memory is None and len(opened.keys) <= MAX_PARTS_IN_MEMORY
         outlasts = settings.scratch is not None and any(opened.keys)
-        run = run_key(engine, where.numbers, (readings_table, households_table), grid, window) if outlasts else "run"
-        keys = [f"{run}-{digest(key)}" if key and not small else None for key in opened.keys]
+        run = (
+            make_run_key(engine, where.numbers, (readings_table, households_table), grid, window) if outlasts else "run"
+        )
+        keys = [f"{run}-{hash_facts(key)}" if key and not small else None for key in opened.keys]
         there = [key is not None and engine.has(key) for key in keys]
         tell = _ReadingRate(progress, there)
-        sums = contributions(judged(readings.rows(), where.numbers, window), window)
+        sums = sum_contributions(classify_readings(readings.rows(), where.numbers, window), window)
         if not is_held(grid.cells * window.steps):  # so that a slab's households are in few places
             sums = sums.order_by("number")
         for index, key in enumerate(keys):
-            parts.append(Summed.of(readings, index, sums, key))
+            parts.append(PartSums.of(readings, index, sums, key))
             tell(parts)
         total = sum(part.readings + sum(part.faults.values()) for part in parts)
         if opened.rows not in (None, total):
             msg = f"{readings_table.path}: the statistics in its files are not those of their rows; write them again"
             raise InputError(msg, code="statistics-wrong")
-        progress(STAGE, 1.0)
-        progress(AGAIN, 0.0)
-        table = together(engine, parts)
-        doubt = engine.keep("doubtful", table.filter(doubtful(engine, table)).select("number", "step"))
-        once = look_again(readings, parts, doubt)
+        progress(READ_STAGE, 1.0)
+        progress(RESOLVE_STAGE, 0.0)
+        table = merge_parts(engine, parts)
+        doubt = engine.keep("doubtful", table.filter(is_doubtful(engine, table)).select("number", "step"))
+        once = reread_doubtful(readings, parts, doubt)
         if once is not None:
-            sure = table.filter(~doubtful(engine, table)).select("number", "step", "wh")
-            table = sure.union(engine.keep("resolved", resolved(once)))
-        found = examples(readings, parts)
+            sure = table.filter(~is_doubtful(engine, table)).select("number", "step", "wh")
+            table = sure.union(engine.keep("resolved", resolve_duplicates(once)))
+        found = find_examples(readings, parts)
         dropped, of_readings = reading_faults(engine, parts, once, found, by_days=has_fields(readings_table.path))
         engine.check_unchanged()
-    progress(AGAIN, 1.0)
+    progress(RESOLVE_STAGE, 1.0)
     counted = sum(part.readings for part in parts) - dropped
     sums = table.select("number", "step", "wh")
     source = IngestedSource(engine, grid, window, sums, where.located, readings_table.path)
@@ -135,7 +137,7 @@ class _ReadingRate:
         if any(there):
             progress(f"{sum(there)} of {len(there)} parts were read before.", 1.0)
 
-    def __call__(self, parts: list[Summed]) -> None:
+    def __call__(self, parts: list[PartSums]) -> None:
         """Tell of the last of `parts`."""
         now, number, of = time.monotonic(), len(parts), len(self.there)
         since, self.last = now - self.last, now
@@ -144,4 +146,4 @@ class _ReadingRate:
         self.readings, self.seconds = self.readings + parts[-1].readings, self.seconds + since
         rate = f"{self.readings / self.seconds / 1e6:.2g} M readings/s"
         told = f" ({number} of {of} parts, {rate})" if of > 1 else ""
-        self.progress(f"{STAGE}{told}", self.there[:number].count(False) / self.there.count(False))
+        self.progress(f"{READ_STAGE}{told}", self.there[:number].count(False) / self.there.count(False))

@@ -16,20 +16,20 @@ from gridveil.geography.grid import Grid
 from gridveil.model.window import Window
 from gridveil.trusted.engines.base.engine import COUNTS, Engine, Opened, answers
 from gridveil.trusted.engines.base.schema import HouseholdsTable, ReadingsTable
-from gridveil.trusted.kernel.bound import SUPPLY
+from gridveil.trusted.kernel.bound import SUPPLY_WATTS
 from gridveil.trusted.source.clock import Clock
 from gridveil.trusted.source.report import STANDBY
 from gridveil.trusted.source.rules import (
     ENERGY_FAULT,
     FAULTY,
+    HOUSEHOLD_FAULTS,
     LARGEST_READING,
-    OF_HOUSEHOLDS,
     TIMESTAMP_FAULT,
-    faults_of,
-    first_fault,
-    judged,
-    length,
-    readings,
+    classify_readings,
+    find_faults,
+    find_first_fault,
+    select_readings,
+    step_seconds,
 )
 
 if TYPE_CHECKING:
@@ -52,22 +52,22 @@ BATCH = 2**20
 """Rows that are held as text at once."""
 
 
-def run_key(
+def make_run_key(
     engine: Engine, numbers: ibis.Table, tables: tuple[ReadingsTable, HouseholdsTable], grid: Grid, window: Window
 ) -> str:
     """Return what all parts of a run share. Cost: the households' ids are sorted and go through this process once."""
     settings = [asdict(table) for table in tables]
     versions = [metadata.version(name) for name in ("gridveil", "duckdb", "ibis-framework")]
     clock = Clock.of(tables[0].timezone, window)  # its offsets: the system's table of a zone's clock may be updated
-    return digest(FORMAT, versions, settings, clock, grid, window, _digest_of_numbers(engine, numbers))
+    return hash_facts(FORMAT, versions, settings, clock, grid, window, _hash_numbers(engine, numbers))
 
 
-def digest(*facts: object) -> str:
+def hash_facts(*facts: object) -> str:
     """Return a digest of what can be written as JSON or text."""
     return hashlib.sha256(json.dumps(facts, default=str).encode()).hexdigest()
 
 
-def _digest_of_numbers(engine: Engine, numbers: ibis.Table) -> list[str]:
+def _hash_numbers(engine: Engine, numbers: ibis.Table) -> list[str]:
     """Return digests that two tables of households and numbers share only if they have the same rows.
 
     They are sorted here: an engine that may give out rows in any order, which is faster, keeps not even a stated one.
@@ -105,28 +105,28 @@ class Readings:
 
     def rows(self, of: ibis.Table | None = None) -> ibis.Table:
         """Return rows as they are read, of all households or of some."""
-        return readings(self.engine, self.opened.table, self.table, self.window, of)
+        return select_readings(self.engine, self.opened.table, self.table, self.window, of)
 
 
-def contributions(rows: ibis.Table, window: Window) -> ibis.Table:
-    """Sum judged readings to one row per household and step: `wh`, how many `readings`, and the `bits` of their slots.
+def sum_contributions(rows: ibis.Table, window: Window) -> ibis.Table:
+    """Sum classified readings to one row per household and step: `wh`, the count `readings`, and the `bits` of slots.
 
     Duplicates may hide among them if there are fewer bits than readings, which one pass over the rows shows.
 
-    Sums of LARGEST_READING or more are cut off there: they are `doubtful`, and computed again. Smaller ones are exact,
-    as doubles hold whole numbers up to 2**53; and no number of rows makes a sum of doubles fail, as one of integers
-    would, or turns it negative, as on some engines.
+    Sums of LARGEST_READING or more are cut off there: they are doubtful (`is_doubtful`), and computed again. Smaller
+    ones are exact, as doubles hold whole numbers up to 2**53; and no number of rows makes a sum of doubles fail, as one
+    of integers would, or turns it negative, as on some engines.
     """
     import ibis
 
-    slot = -(-length(window) // SLOTS)  # seconds, rounded up
+    slot = -(-step_seconds(window) // SLOTS)  # seconds, rounded up
     bits = (ibis.literal(1, "int64") << (rows.second // slot).cast("int64")).bit_or()
     wh = ibis.least(rows.wh.cast("float64").sum(), float(LARGEST_READING)).cast("int64")
     return rows.group_by("number", "step").agg(wh=wh, readings=rows.count(), bits=bits)
 
 
 @dataclass(frozen=True)
-class Summed:
+class PartSums:
     """A part's contributions, `table`, computed once.
 
     faults: how many of its readings have which of READING_FAULTS; readings: how many have none.
@@ -145,15 +145,15 @@ class Summed:
     group: int
 
     @classmethod
-    def of(cls, readings: Readings, index: int, sums: ibis.Table, key: str | None) -> Summed:
+    def of(cls, readings: Readings, index: int, sums: ibis.Table, key: str | None) -> PartSums:
         """Compute a part's contributions, and count what is in them. Both are kept with its `key`."""
         engine = readings.engine
         engine.show(readings.role, [index])
         table = engine.keep(f"part_{index}", sums, key)
-        hours = length(readings.window) / 3600
+        hours = step_seconds(readings.window) / 3600
         judged = table.mutate(
             faulty=table.number == FAULTY,
-            high=(table.wh > SUPPLY * hours).ifelse(1, 0),
+            high=(table.wh > SUPPLY_WATTS * hours).ifelse(1, 0),
             low=(table.wh < STANDBY * hours).ifelse(1, 0),
         )
         counted = judged.group_by("faulty", "step").agg(
@@ -178,7 +178,7 @@ class Summed:
         )
 
 
-def together(engine: Engine, parts: list[Summed]) -> ibis.Table:
+def merge_parts(engine: Engine, parts: list[PartSums]) -> ibis.Table:
     """Return the contributions of all parts, one row per household and step.
 
     Only steps that occur in several groups of parts are summed again, and not even those if no household does.
@@ -187,7 +187,7 @@ def together(engine: Engine, parts: list[Summed]) -> ibis.Table:
     whole = whole.filter(whole.number != FAULTY)
     counts = Counter(step for _, step in {(part.group, step) for part in parts for step in part.steps})
     shared = sorted(step for step, count in counts.items() if count > 1)
-    if not shared or _disjoint(engine, parts, whole):
+    if not shared or _are_disjoint(engine, parts, whole):
         return whole
     apart = len(shared) < len(counts)
     several = whole.filter(whole.step.isin(shared)) if apart else whole
@@ -198,23 +198,23 @@ def together(engine: Engine, parts: list[Summed]) -> ibis.Table:
     return whole.filter(~whole.step.isin(shared)).union(merged) if apart else merged
 
 
-def _disjoint(engine: Engine, parts: list[Summed], whole: ibis.Table) -> bool:
+def _are_disjoint(engine: Engine, parts: list[PartSums], whole: ibis.Table) -> bool:
     """Whether no household is in two parts; two parts are looked at before all, of different groups."""
     tables = [part.table.filter(part.table.number != FAULTY) for part in parts]
     other = next(index for index, part in enumerate(parts) if part.group != parts[0].group)
     first, second = tables[0].view(), tables[other].view()
-    if _count(engine, first.select("number").distinct().semi_join(second, "number")):
+    if _count_rows(engine, first.select("number").distinct().semi_join(second, "number")):
         return False
-    alone = sum(_count(engine, table.select("number").distinct()) for table in tables)
-    return alone == _count(engine, whole.select("number").distinct())
+    alone = sum(_count_rows(engine, table.select("number").distinct()) for table in tables)
+    return alone == _count_rows(engine, whole.select("number").distinct())
 
 
-def doubtful(engine: Engine, table: ibis.Table) -> ir.BooleanColumn:
+def is_doubtful(engine: Engine, table: ibis.Table) -> ir.BooleanColumn:
     """Return where duplicates may hide, or readings that are over what may count."""
     return (engine.bit_count(table.bits) != table.readings) | (table.wh >= LARGEST_READING)
 
 
-def _count(engine: Engine, table: ibis.Table) -> int:
+def _count_rows(engine: Engine, table: ibis.Table) -> int:
     return int(answers(engine, table.agg(rows=table.count()))[0]["rows"])
 
 
@@ -223,7 +223,7 @@ def _count(engine: Engine, table: ibis.Table) -> int:
 # Only parts that have any are read again, all of them at once.
 
 
-def look_again(readings: Readings, parts: list[Summed], doubt: ibis.Table) -> ibis.Table | None:
+def reread_doubtful(readings: Readings, parts: list[PartSums], doubt: ibis.Table) -> ibis.Table | None:
     """Read the households and steps that are in `doubt` again; None if there are none.
 
     Returns one row per household, step and second: the smallest `wh`, how many `rows` there are, and how many `over`
@@ -236,7 +236,7 @@ def look_again(readings: Readings, parts: list[Summed], doubt: ibis.Table) -> ib
     engine.show(readings.role, [index for index, part in enumerate(parts) if part.steps.keys() & steps])
     of_doubt = doubt.select("number").distinct()
     suspects = engine.keep("suspects", readings.numbers.join(of_doubt, "number").select("household", "number"))
-    rows = judged(readings.rows(suspects), suspects, readings.window)
+    rows = classify_readings(readings.rows(suspects), suspects, readings.window)
     again = rows.view().semi_join(doubt, ["number", "step"])  # ibis cannot join on what a join computed
     by_second = again.group_by("number", "step", "second").agg(
         wh=again.wh.min(),
@@ -247,12 +247,12 @@ def look_again(readings: Readings, parts: list[Summed], doubt: ibis.Table) -> ib
     return engine.keep("once", by_second)
 
 
-def resolved(once: ibis.Table) -> ibis.Table:
+def resolve_duplicates(once: ibis.Table) -> ibis.Table:
     """Return the contributions that were in doubt: of readings at the same second, the smallest counts."""
     return once.group_by("number", "step").agg(wh=once.wh.sum())
 
 
-def examples(readings: Readings, parts: list[Summed]) -> dict[int, dict[str, Any]]:
+def find_examples(readings: Readings, parts: list[PartSums]) -> dict[int, dict[str, Any]]:
     """Return a household of every fault, as `example`, and what is written there, `text`.
 
     Both are from the first part that has the fault, or from others that are looked at for another fault.
@@ -267,11 +267,11 @@ def examples(readings: Readings, parts: list[Summed]) -> dict[int, dict[str, Any
     if not first:
         return {}
     engine.show(readings.role, sorted(set(first.values())))
-    rows, with_numbers = readings.rows(), not first.keys().isdisjoint(OF_HOUSEHOLDS)
+    rows, with_numbers = readings.rows(), not first.keys().isdisjoint(HOUSEHOLD_FAULTS)
     if with_numbers:
         rows = rows.left_join(readings.numbers, "household")
-    faults = faults_of(rows, readings.window, with_numbers=with_numbers)
-    rows = rows.filter(reduce(or_, (faults[fault] for fault in first))).mutate(fault=first_fault(faults))
+    faults = find_faults(rows, readings.window, with_numbers=with_numbers)
+    rows = rows.filter(reduce(or_, (faults[fault] for fault in first))).mutate(fault=find_first_fault(faults))
     text = ibis.cases((rows.fault == TIMESTAMP_FAULT, rows.time_text), (rows.fault == ENERGY_FAULT, rows.energy_text))
     found = rows.group_by("fault").agg(example=rows.household.nullif("").min(), text=text.min())
     return {row["fault"]: row for row in answers(engine, found)}

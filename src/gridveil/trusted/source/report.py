@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 from gridveil.geography.grid import Grid
 from gridveil.model.window import Window
 from gridveil.trusted.engines.base.engine import Engine, answers
-from gridveil.trusted.kernel.bound import SUPPLY
+from gridveil.trusted.kernel.bound import SUPPLY_WATTS
 from gridveil.trusted.source.rules import ENERGY_FAULT, OUTSIDE_STEPS, READING_FAULTS, TIMESTAMP_FAULT, Places
 
 if TYPE_CHECKING:
     import ibis
 
-    from gridveil.trusted.source.parts import Summed
+    from gridveil.trusted.source.parts import PartSums
 
 
 # Mistakes that no single row shows: a wrong unit, timezone or file. For the operator only, never for a release.
@@ -31,17 +31,17 @@ THIN = 0.75
 """A first or last step with a smaller share of the readings that its neighbour has is not whole."""
 
 
-def warnings_of(parts: list[Summed], window: Window) -> tuple[str, ...]:
+def warnings_of(parts: list[PartSums], window: Window) -> tuple[str, ...]:
     """Return what should keep the operator from publishing, of readings some of which count."""
     readings: Counter[int] = sum((Counter(part.steps) for part in parts), Counter())
     return (*_units(parts), *_silence(readings, window), *_ends(readings, window))
 
 
-def _units(parts: list[Summed]) -> list[str]:
+def _units(parts: list[PartSums]) -> list[str]:
     rows = sum(part.contributions for part in parts) or 1
     high, low = sum(part.high for part in parts) / rows, sum(part.low for part in parts) / rows
     if high > MANY:
-        use, unit = f"{high:.0%} of the steps of households have more than {SUPPLY // 1000} kW", "Wh read as kWh"
+        use, unit = f"{high:.0%} of the steps of households have more than {SUPPLY_WATTS // 1000} kW", "Wh read as kWh"
     elif low > MOST:
         use, unit = f"{low:.0%} of the steps of households have less than {STANDBY} W", "kWh read as Wh"
     else:
@@ -154,7 +154,7 @@ class Report:
 
 def reading_faults(
     engine: Engine,
-    parts: list[Summed],
+    parts: list[PartSums],
     once: ibis.Table | None,
     examples: dict[int, dict[str, Any]],
     *,

@@ -31,53 +31,53 @@ OFFSET = r"(Z|[+-][01][0-9](:?[0-5][0-9])?)"
 TIMESTAMP = rf"^ *[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}([T ][0-9]{{2}}:[0-9]{{2}}(:[0-9]{{2}}([.][0-9]+)?)?{OFFSET}?)? *$"
 
 
-def _wrong_type(path: str, column: ir.Column, want: str) -> InputError:
+def _make_type_error(path: str, column: ir.Column, want: str) -> InputError:
     kind = column.type()
     name = kind.raw_type if kind.is_unknown() else kind
     return InputError(f"{path}: column {column.get_name()} is of type {name}; it must be {want}", code="column-type")
 
 
-def _matching(text: ir.StringColumn, pattern: str) -> ir.StringColumn:
+def _keep_matching(text: ir.StringColumn, pattern: str) -> ir.StringColumn:
     return text.re_search(pattern).ifelse(text, None)
 
 
-def identifier(engine: Engine, column: ir.Column, path: str) -> ir.StringColumn:
+def read_identifier(engine: Engine, column: ir.Column, path: str) -> ir.StringColumn:
     """Return household ids as text; that of no household is null or empty."""
     if column.type().is_string():
         return engine.plain_text(column)  # and nothing else: an engine can tell from it which rows to pass over
     if column.type().is_integer() or column.type().is_uuid():
         return column.cast("string")
-    raise _wrong_type(path, column, "text or whole numbers")
+    raise _make_type_error(path, column, "text or whole numbers")
 
 
-def written(column: ir.Column) -> ir.StringColumn:
+def read_text(column: ir.Column) -> ir.StringColumn:
     """Return a column as it is written, if it is text and not empty; else null."""
     import ibis
 
     return column.nullif("") if column.type().is_string() else ibis.null("string")
 
 
-def number(engine: Engine, column: ir.Column, path: str) -> ir.FloatingColumn:
+def read_number(engine: Engine, column: ir.Column, path: str) -> ir.FloatingColumn:
     """Return numbers in double precision: the same on every engine. Not finite or unreadable: null."""
     if column.type().is_string():
-        value = engine.double_of_text(_matching(column, NUMBER))
+        value = engine.double_of_text(_keep_matching(column, NUMBER))
     elif column.type().is_numeric() and not column.type().is_boolean():
         value = engine.double(column)
     else:
-        raise _wrong_type(path, column, "a number")
+        raise _make_type_error(path, column, "a number")
     return (value.isnan() | value.isinf()).ifelse(None, value)
 
 
-def seconds(engine: Engine, column: ir.Column, path: str, window: Window, zone: str) -> ir.IntegerColumn:
+def read_seconds(engine: Engine, column: ir.Column, path: str, window: Window, zone: str) -> ir.IntegerColumn:
     """Return whole seconds of UTC since the window's start, rounded down; unreadable: null."""
     clock, origin = Clock.of(zone, window), window.start.astimezone(UTC)
     if column.type().is_string():
-        text = _matching(column, TIMESTAMP)
+        text = _keep_matching(column, TIMESTAMP)
         instant = engine.seconds(engine.moment_of_text(text, zoned=True), origin)
         local = clock.to_utc(engine.seconds(engine.moment_of_text(text, zoned=False), origin))
         return text.re_search(rf":[0-9.]+{OFFSET} *$").ifelse(instant, local)
     if not (column.type().is_timestamp() or column.type().is_date()):
-        raise _wrong_type(path, column, "a timestamp, a date, or text such as 2013-02-04 00:30:00")
+        raise _make_type_error(path, column, "a timestamp, a date, or text such as 2013-02-04 00:30:00")
     since = engine.seconds(column, origin)
     return since if column.type().is_timestamp() and column.type().timezone is not None else clock.to_utc(since)
 
@@ -99,7 +99,7 @@ def seconds(engine: Engine, column: ir.Column, path: str, window: Window, zone: 
 LARGEST_READING = 10**9
 """Wh; fits int32. No number of rows takes a sum out of int64, and so makes a publication fail: of each second, one
 reading counts at most, so that a step of less than 290 years stays inside; and before duplicates are found, the sum of
-a household's step is itself cut off at this number (see `parts.contributions`)."""
+a household's step is itself cut off at this number (see `parts.sum_contributions`)."""
 
 FAULTY = -1
 """The number of rows that do not count."""
@@ -118,7 +118,7 @@ READING_FAULTS = (
 TIMESTAMP_FAULT, ENERGY_FAULT = 1, 3
 """Which of READING_FAULTS are about text that has another form."""
 
-OF_HOUSEHOLDS = {5, 6}
+HOUSEHOLD_FAULTS = {5, 6}
 """Which of READING_FAULTS are seen only beside the table of households."""
 
 
@@ -135,7 +135,7 @@ class Places:
     numbers: ibis.Table
 
 
-def places(engine: Engine, table: ibis.Table, schema: HouseholdsTable, grid: Grid) -> Places:
+def locate_households(engine: Engine, table: ibis.Table, schema: HouseholdsTable, grid: Grid) -> Places:
     """Return the cell of every household, `x * ny + y`, computed once. Numbers go up from cell to cell."""
     import ibis
 
@@ -143,12 +143,12 @@ def places(engine: Engine, table: ibis.Table, schema: HouseholdsTable, grid: Gri
     if not (math.isfinite(width) and math.isfinite(height)):
         msg = f"extent {grid.x0},{grid.y0},{grid.x1},{grid.y1}: too large to tell places apart"
         raise UsageError(msg, code="extent-too-large")
-    x, y = coordinates(table, schema)
+    x, y = find_coordinates(table, schema)
     require_columns(table, schema.path, {"household": schema.household, "x": x, "y": y})
     rows = table.select(
-        household=identifier(engine, table[schema.household], schema.path).nullif(""),
-        x=number(engine, table[x], schema.path),
-        y=number(engine, table[y], schema.path),
+        household=read_identifier(engine, table[schema.household], schema.path).nullif(""),
+        x=read_number(engine, table[x], schema.path),
+        y=read_number(engine, table[y], schema.path),
     )
     named = rows.filter(rows.household.notnull())
     usable = named.x.notnull() & named.y.notnull()
@@ -175,7 +175,7 @@ def places(engine: Engine, table: ibis.Table, schema: HouseholdsTable, grid: Gri
     return Places(rows, seen, located, engine.keep("numbers", numbers))
 
 
-def coordinates(table: ibis.Table, schema: HouseholdsTable) -> tuple[str, str]:
+def find_coordinates(table: ibis.Table, schema: HouseholdsTable) -> tuple[str, str]:
     """Return the names of the columns of the place."""
     if schema.x is not None and schema.y is not None:
         return schema.x, schema.y
@@ -190,7 +190,7 @@ def coordinates(table: ibis.Table, schema: HouseholdsTable) -> tuple[str, str]:
     return found[0]
 
 
-def readings(
+def select_readings(
     engine: Engine, table: ibis.Table, schema: ReadingsTable, window: Window, of: ibis.Table | None = None
 ) -> ibis.Table:
     """Return household, second and (unrounded) Wh of every row; what is unreadable is null, or an empty household.
@@ -201,35 +201,35 @@ def readings(
     names = {"household": schema.household, "timestamp": schema.timestamp, "energy": schema.energy}
     require_columns(table, schema.path, names)
     if of is not None:
-        theirs = identifier(engine, table[schema.household], schema.path) == of.household
+        theirs = read_identifier(engine, table[schema.household], schema.path) == of.household
         table = table.semi_join(of, theirs).view()  # ibis cannot join on what a join computed
     return table.select(
-        household=identifier(engine, table[schema.household], schema.path),
+        household=read_identifier(engine, table[schema.household], schema.path),
         # An interval's end belongs to the step that it closes.
-        second=seconds(engine, table[schema.timestamp], schema.path, window, schema.timezone)
+        second=read_seconds(engine, table[schema.timestamp], schema.path, window, schema.timezone)
         - int(schema.timestamps == "end"),
-        wh=number(engine, table[schema.energy], schema.path) * _wh_per_unit(schema),
-        time_text=written(table[schema.timestamp]),
-        energy_text=written(table[schema.energy]),
+        wh=read_number(engine, table[schema.energy], schema.path) * _wh_per_unit(schema),
+        time_text=read_text(table[schema.timestamp]),
+        energy_text=read_text(table[schema.energy]),
     )
 
 
-def faults_of(rows: ibis.Table, window: Window, *, with_numbers: bool) -> tuple[ir.BooleanColumn, ...]:
-    """Return the faults of rows, in the order of READING_FAULTS; OF_HOUSEHOLDS only of rows joined `with_numbers`."""
-    within = (rows.second >= 0) & (rows.second < length(window) * window.steps)
+def find_faults(rows: ibis.Table, window: Window, *, with_numbers: bool) -> tuple[ir.BooleanColumn, ...]:
+    """Return the faults of rows, in the order of READING_FAULTS; HOUSEHOLD_FAULTS only if joined `with_numbers`."""
+    within = (rows.second >= 0) & (rows.second < step_seconds(window) * window.steps)
     nameless = rows.household.isnull() | (rows.household == "")
     faults = (nameless, rows.second.isnull(), ~within, rows.wh.isnull(), rows.wh < 0)
     return (*faults, rows.household_right.isnull(), rows.number.isnull()) if with_numbers else faults
 
 
-def first_fault(faults: tuple[ir.BooleanColumn, ...]) -> ir.IntegerColumn:
+def find_first_fault(faults: tuple[ir.BooleanColumn, ...]) -> ir.IntegerColumn:
     """Return which fault is the first that applies; null if none does."""
     import ibis
 
     return ibis.cases(*((fault, index) for index, fault in enumerate(faults))).cast("int64")
 
 
-def judged(rows: ibis.Table, numbers: ibis.Table, window: Window) -> ibis.Table:
+def classify_readings(rows: ibis.Table, numbers: ibis.Table, window: Window) -> ibis.Table:
     """Return number, step, second of the step and whole Wh of every reading, and if it is `over` what may count.
 
     One with a fault has the number FAULTY, and for its step which of READING_FAULTS it is.
@@ -238,22 +238,22 @@ def judged(rows: ibis.Table, numbers: ibis.Table, window: Window) -> ibis.Table:
 
     of = rows.left_join(numbers, "household")
     # Where one of these is null, the row has a fault. Few have: only of those is it asked which.
-    good = (of.second >= 0) & (of.second < length(window) * window.steps) & (of.wh >= 0) & of.number.notnull()
+    good = (of.second >= 0) & (of.second < step_seconds(window) * window.steps) & (of.wh >= 0) & of.number.notnull()
     of = of.mutate(good=ibis.coalesce(good, False))
-    fault = first_fault(faults_of(of, window, with_numbers=True))
+    fault = find_first_fault(find_faults(of, window, with_numbers=True))
     of = of.select(
         number=of.good.ifelse(of.number, FAULTY),
-        since=of.good.ifelse(of.second, fault * length(window)),
+        since=of.good.ifelse(of.second, fault * step_seconds(window)),
         # The caps come before the cast: no finite number fails. Halves round up: engines differ on their own rule.
         wh=of.good.ifelse((ibis.greatest(ibis.least(of.wh, float(LARGEST_READING)), 0.0) + 0.5).floor(), 0),
         over=of.wh > LARGEST_READING,
         household="household",
     )
-    step = (of.since // length(window)).cast("int64")
-    return of.select("number", "wh", "over", "household", step=step, second=of.since - step * length(window))
+    step = (of.since // step_seconds(window)).cast("int64")
+    return of.select("number", "wh", "over", "household", step=step, second=of.since - step * step_seconds(window))
 
 
-def length(window: Window) -> int:
+def step_seconds(window: Window) -> int:
     """Return the seconds of a step."""
     return int(window.step.total_seconds())
 

@@ -44,17 +44,17 @@ class IngestedSource:
         first, last, _ = (rows or slice(None)).indices(self.grid.nx)
         cube = np.zeros(((last - first) * self.grid.ny, window.steps), dtype=np.int64)
         with self.engine.complaints(self.path):
-            totals = self._total(window, bound.step)
+            totals = self._sum_households(window, bound.step)
             inside = totals.filter(totals.cell >= first * self.grid.ny, totals.cell < last * self.grid.ny)
-            capped = self._capped(window, bound.step)
+            capped = self._clip_steps(window, bound.step)
             if rows is not None:
-                capped = self._near(capped, inside)
+                capped = self._select_near(capped, inside)
             of = capped.join(inside, "number")
             wh = (of.total > bound.window).ifelse((of.wh * bound.window) // of.total, of.wh)
             sums = of.group_by("cell", "step").agg(wh=wh.sum().cast("int64"))
             for batch in self.engine.batches(sums):
                 cell, step, total = (np.from_dlpack(batch[name]) for name in ("cell", "step", "wh"))  # without pandas
-                cube[cell - first * self.grid.ny, step - self._first(window)] = total
+                cube[cell - first * self.grid.ny, step - self._find_offset(window)] = total
         return cube.reshape(last - first, self.grid.ny, window.steps)
 
     def count_totals(self, window: Window, step_bound: int, edges: Ints) -> Ints:
@@ -64,7 +64,7 @@ class IngestedSource:
         leaves one bin and enters no other, which a ledger of windows relies on.
         """
         with self.engine.complaints(self.path):
-            totals = self._total(window, step_bound)
+            totals = self._sum_households(window, step_bound)
             reached = {f"edge_{index}": (totals.total >= edge).sum() for index, edge in enumerate(edges.tolist())}
             [counts] = answers(self.engine, totals.agg(**reached))
         at_least = np.array([counts[name] or 0 for name in reached], dtype=np.int64)
@@ -79,7 +79,7 @@ class IngestedSource:
         self.engine.forget()
         self.engine.close()
 
-    def _first(self, window: Window) -> int:
+    def _find_offset(self, window: Window) -> int:
         offset = window.start - self.window.start
         first, rest = divmod(offset, self.window.step)
         if rest or window.step != self.window.step or first < 0 or first + window.steps > self.window.steps:
@@ -90,24 +90,24 @@ class IngestedSource:
             raise UsageError(msg, code="window-not-read")
         return first
 
-    def _capped(self, window: Window, step_bound: int) -> ibis.Table:
+    def _clip_steps(self, window: Window, step_bound: int) -> ibis.Table:
         import ibis
 
-        first = self._first(window)
+        first = self._find_offset(window)
         rows = self.table.filter(self.table.step >= first, self.table.step < first + window.steps)
         return rows.mutate(wh=ibis.least(rows.wh, step_bound))
 
-    def _near(self, rows: ibis.Table, inside: ibis.Table) -> ibis.Table:
+    def _select_near(self, rows: ibis.Table, inside: ibis.Table) -> ibis.Table:
         """Return the rows of some neighbouring households: numbers go up by cell, and an engine may skip the others."""
         [ends] = answers(self.engine, inside.agg(first=inside.number.min(), last=inside.number.max()))
         if ends["first"] is None:
             return rows.limit(0)
         return rows.filter(rows.number >= ends["first"], rows.number <= ends["last"])
 
-    def _total(self, window: Window, step_bound: int) -> ibis.Table:
+    def _sum_households(self, window: Window, step_bound: int) -> ibis.Table:
         """Return number, cell and total of the households that have a reading in the window."""
         if (window, step_bound) not in self._totals:
-            capped = self._capped(window, step_bound)
+            capped = self._clip_steps(window, step_bound)
             totals = capped.group_by("number").agg(total=capped.wh.sum())
             placed = totals.join(self.located, "number").select("number", "cell", "total")
             self._totals[window, step_bound] = self.engine.keep(f"totals_{len(self._totals)}", placed)

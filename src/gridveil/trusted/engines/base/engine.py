@@ -78,7 +78,7 @@ class Engine(Protocol):
 
         key: `RUN-PART`. What is kept with it may outlast this process, and is not computed again by the same run. What
             is derived from that has the key with COUNTS at its end, and is gone when it is itself computed anew: bounds
-            rest on both being of one make (see `parts.together`).
+            rest on both being of one make (see `parts.merge_parts`).
         """
 
     def has(self, key: str) -> bool:

@@ -9,60 +9,66 @@ from gridveil.model.arrays import Floats, Ints
 from gridveil.model.errors import UsageError
 from gridveil.trusted.kernel.account import Account, Marks
 from gridveil.trusted.kernel.bound import Bound
-from gridveil.trusted.kernel.labels import as_labels, check_held, relative_scales, sum_by_label
-from gridveil.trusted.kernel.questions.question import KernelQuestion, Scope, at_once, saturated, unit_scale
+from gridveil.trusted.kernel.labels import check_held, parse_labels, parse_relative_scales, sum_by_label
+from gridveil.trusted.kernel.questions.question import (
+    KernelQuestion,
+    Scope,
+    apply_to_cube,
+    compute_unit_scale,
+    saturate,
+)
 
 
 def ask_deviations(scope: Scope, epsilon: float, labels: ArrayLike) -> KernelQuestion:
     """Return the question for the deviations of each label; see `Session.deviations`.
 
-    Guarantee: a Wh in a label moves its deviations by at most its slope (`slopes_of`): a weight in the account. By its
-    step bound alone, a household moves those of all labels together by at most `most_changed`. The smaller of the two
-    sets the scale; in the latter case the charge is fixed. Answers are counted in units of one `n`th Wh, `n` the
+    Guarantee: a Wh in a label moves its deviations by at most its slope (`compute_slopes`): a weight in the account. By
+    its step bound alone, a household moves those of all labels together by at most `bound_change`. The smaller of the
+    two sets the scale; in the latter case the charge is fixed. Answers are counted in units of one `n`th Wh, `n` the
     size of the label.
     """
     check_held(scope.shape)
-    marks = np.broadcast_to(as_labels(labels, scope.shape), scope.shape)
-    sizes = sizes_of(marks, len(relative_scales(None, marks)))
-    slopes = slopes_of(sizes)
+    marks = np.broadcast_to(parse_labels(labels, scope.shape), scope.shape)
+    sizes = count_sizes(marks, len(parse_relative_scales(None, marks)))
+    slopes = compute_slopes(sizes)
     by_window = float(Account(scope.window, scope.bound).loss_with(marks, slopes).max())
-    by_step = most_changed(marks, sizes, scope.bound)
+    by_step = bound_change(marks, sizes, scope.bound)
     if not by_window:
         msg = "every label has one cell and step, and none can deviate from itself: there is nothing to measure"
         raise UsageError(msg, code="nothing-to-measure")
-    scale = unit_scale(min(by_window, by_step), epsilon)
+    scale = compute_unit_scale(min(by_window, by_step), epsilon)
     return KernelQuestion(
         "deviations",
         scope,
         epsilon,
-        at_once(lambda cube: deviations_by_label(cube, marks, sizes)),
+        apply_to_cube(lambda cube: compute_deviations(cube, marks, sizes)),
         np.maximum(sizes, 1) * scale,
         (marks, slopes / scale) if by_window <= by_step else None,
         per_wh=np.maximum(sizes, 1),
     )
 
 
-def sizes_of(marks: Marks, count: int) -> Ints:
+def count_sizes(marks: Marks, count: int) -> Ints:
     """Return how many cells and steps each label has; `marks` has the cube's full shape."""
     return np.bincount(marks.ravel().astype(np.int64) + 1, minlength=count + 1)[1:]
 
 
-def deviations_by_label(cube: Ints, marks: Marks, sizes: Ints) -> Ints:
+def compute_deviations(cube: Ints, marks: Marks, sizes: Ints) -> Ints:
     """Return for each label `n * sum |x - mean|` over its `n` cells and steps, exact, cut off at 2**62.
 
-    `n * sum |x - mean| = sum |n x - total|`, which is whole. Each term is cut off, then their sum (see `saturated`).
+    `n * sum |x - mean| = sum |n x - total|`, which is whole. Each term is cut off, then their sum (see `saturate`).
     """
     n, total = np.append(sizes, 0), np.append(sum_by_label(cube, marks, len(sizes)), 0)
     nearly = n[marks] * cube.astype(np.float64) - total[marks]
-    terms = np.abs(saturated(n[marks] * cube - total[marks], nearly))
+    terms = np.abs(saturate(n[marks] * cube - total[marks], nearly))
     label = marks.ravel().astype(np.int64)
     wrapped = np.zeros(len(n), dtype=np.int64)
     np.add.at(wrapped, label, terms.ravel())
     added = np.bincount(label + 1, terms.ravel().astype(np.float64), len(n)).astype(np.float64)
-    return saturated(wrapped[:-1], added[1:])
+    return saturate(wrapped[:-1], added[1:])
 
 
-def slopes_of(sizes: Ints) -> Floats:
+def compute_slopes(sizes: Ints) -> Floats:
     """Return, per label, the most that a Wh of a household's contribution can change the sum of deviations.
 
     Guarantee: `D(x) = sum |x_i - mean|` over `n` places is a seminorm, so adding `v` changes it by at most `D(v)`. For
@@ -71,7 +77,7 @@ def slopes_of(sizes: Ints) -> Floats:
     return 2 * (1 - 1 / np.maximum(sizes, 1))
 
 
-def most_changed(marks: Marks, sizes: Ints, bound: Bound) -> float:
+def bound_change(marks: Marks, sizes: Ints, bound: Bound) -> float:
     """Return the most that a household can change the deviations of all labels together, by its step bound alone.
 
     Guarantee: a household has `m` of a label's `n` places, its pillar's, and holds at most `c` in each. `D` is convex,

@@ -23,7 +23,7 @@ Matrices = tuple[Floats | None, Floats | None, Floats | None]
 """Of a strategy along x, y and t; `None` is an identity."""
 
 LARGEST = 2**62
-"""Answers that may be too large for 64 bits are cut off here (see `saturated`)."""
+"""Answers that may be too large for 64 bits are cut off here (see `saturate`)."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class KernelQuestion:
     matrices: Matrices = (None, None, None)
 
 
-def checked_epsilon(epsilon: float) -> float:
+def check_epsilon(epsilon: float) -> float:
     """Return epsilon as a double, whatever kind of number it came as: a shorter float would round what is charged."""
     if not (math.isfinite(epsilon) and epsilon > 0):
         msg = f"a measurement with epsilon {epsilon}: it must be a positive number"
@@ -67,7 +67,7 @@ def checked_epsilon(epsilon: float) -> float:
     return float(epsilon)
 
 
-def at_once(exact: Callable[[Ints], Ints]) -> Callable[[Iterable[Slab]], Ints]:
+def apply_to_cube(exact: Callable[[Ints], Ints]) -> Callable[[Iterable[Slab]], Ints]:
     """Return a function of the whole cube as one of its slabs: a cube that is held is one slab."""
 
     def of_slabs(slabs: Iterable[Slab]) -> Ints:
@@ -77,22 +77,22 @@ def at_once(exact: Callable[[Ints], Ints]) -> Callable[[Iterable[Slab]], Ints]:
     return of_slabs
 
 
-def unit_scale(own: float, epsilon: float) -> float:
+def compute_unit_scale(own: float, epsilon: float) -> float:
     """Return the scale at which a measurement that costs `own` at scale 1 costs `epsilon`, or a little less."""
     return own * (1 + 3 * ROUNDING) / epsilon
 
 
-def knapsack(scope: Scope, weights: Floats) -> float:
+def compute_cost(scope: Scope, weights: Floats) -> float:
     """Return what a measurement with these weights, broadcastable to (x, y, t), costs by itself."""
-    return float(Account(scope.window, scope.bound).loss_with(*as_weights(weights)).max())
+    return float(Account(scope.window, scope.bound).loss_with(*to_weights(weights)).max())
 
 
-def as_weights(weights: Floats) -> tuple[Marks, Floats]:
+def to_weights(weights: Floats) -> tuple[Marks, Floats]:
     """Return weights (x, y, t) as an account takes them: every place a label of its own."""
     return np.arange(weights.size).reshape(weights.shape), weights.ravel()
 
 
-def saturated(wrapped: Ints, nearly: Floats) -> Ints:
+def saturate(wrapped: Ints, nearly: Floats) -> Ints:
     """Return exact sums, cut off at +-2**62, from the same sums modulo 2**64 and in floats.
 
     Guarantee: as long as `nearly` is within 2**61 of the exact sum, the result is the exact sum, cut off: if
@@ -102,7 +102,7 @@ def saturated(wrapped: Ints, nearly: Floats) -> Ints:
     make sums below 2**77 times epsilon, of fewer than 2**30 terms, and epsilon would have to pass 2**6 first.
     Cutting off moves no answer further than it was moved, so that sensitivities hold. No branch depends on the data.
 
-    >>> saturated(np.array([7, -(2**62)]), np.array([7.0, 3 * 2.0**62]))
+    >>> saturate(np.array([7, -(2**62)]), np.array([7.0, 3 * 2.0**62]))
     array([                  7, 4611686018427387904])
     """
     beyond = np.abs(nearly) >= 1.5 * LARGEST

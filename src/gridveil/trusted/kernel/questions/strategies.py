@@ -20,19 +20,19 @@ from gridveil.trusted.kernel.questions.question import (
     Kind,
     Matrices,
     Scope,
-    as_weights,
-    at_once,
-    knapsack,
-    saturated,
-    unit_scale,
+    apply_to_cube,
+    compute_cost,
+    compute_unit_scale,
+    saturate,
+    to_weights,
 )
 from gridveil.trusted.kernel.transforms import Fourier, Haar
 
 LARGEST_COLUMN = 2**52
 """Of absolute entries added up, in units of the rounding: whole numbers below 2**53 add up exactly in doubles."""
-MOST_BITS = 30
+MAX_BITS = 30
 """Of all factors together: finer rounding would gain nothing, and take int64 to its limits."""
-BITS_OF_NOISE = 48
+MAX_NOISE_BITS = 48
 """Noise of a larger scale than two to this power is left to coarser rounding (see `LARGEST_SCALE`)."""
 
 
@@ -63,11 +63,11 @@ def ask_matrix(
     weights in the account (see `Account`).
     """
     check_held(scope.shape)
-    matrices = factors_of(x, y, t, scope.shape)
-    factors = round_all(matrices, knapsack(scope, column_sums(matrices)) / epsilon)
-    columns = column_sums(whole(factors))
-    scale = unit_scale(knapsack(scope, columns), epsilon)
-    return _question("matrix", scope, epsilon, factors, np.array([scale]), as_weights(columns / scale))
+    matrices = check_matrices(x, y, t, scope.shape)
+    factors = round_factors(matrices, compute_cost(scope, sum_columns(matrices)) / epsilon)
+    columns = sum_columns(to_integers(factors))
+    scale = compute_unit_scale(compute_cost(scope, columns), epsilon)
+    return _make_question("matrix", scope, epsilon, factors, np.array([scale]), to_weights(columns / scale))
 
 
 def ask_transform(
@@ -87,14 +87,18 @@ def ask_transform(
         raise UsageError(msg, code="transform-unknown")
     transform = replace(transform)  # a copy: what is proven is what is applied
     relative = transform.relative(scope.window.steps)
-    matrices = factors_of(x, y, transform.rows(scope.window.steps), scope.shape)
-    factors = round_all(matrices, _own(scope, transform, matrices, None) * float(relative.max()) / epsilon)
+    matrices = check_matrices(x, y, transform.rows(scope.window.steps), scope.shape)
+    factors = round_factors(
+        matrices, _compute_transform_cost(scope, transform, matrices, None) * float(relative.max()) / epsilon
+    )
     bits = factors[2].bits if factors[2] else 0
-    scales = relative * unit_scale(_own(scope, transform, whole(factors), bits), epsilon)
-    return _question("transform", scope, epsilon, factors, scales, None)
+    scales = relative * compute_unit_scale(
+        _compute_transform_cost(scope, transform, to_integers(factors), bits), epsilon
+    )
+    return _make_question("transform", scope, epsilon, factors, scales, None)
 
 
-def _own(
+def _compute_transform_cost(
     scope: Scope,
     transform: Fourier | Haar,
     matrices: Matrices,
@@ -102,13 +106,13 @@ def _own(
 ) -> float:
     """Return what a transform costs if the noise has its relative scales."""
     x, y, t = matrices
-    across = float(column_sums((x, y, None)).max())
+    across = float(sum_columns((x, y, None)).max())
     relative = transform.relative(scope.window.steps)[:, None]
-    by_columns = knapsack(scope, column_sums((x, y, None if t is None else t / relative)))
+    by_columns = compute_cost(scope, sum_columns((x, y, None if t is None else t / relative)))
     return min(by_columns, across * transform.sensitivity(scope.window.steps, scope.bound, bits))
 
 
-def _question(
+def _make_question(
     kind: Kind,
     scope: Scope,
     epsilon: float,
@@ -119,7 +123,7 @@ def _question(
     """Return the question for a strategy that was rounded. Its answers are in units of the rounding."""
     lengths = zip(factors, scope.shape, strict=True)
     shape = tuple(length if factor is None else len(factor.rows) for factor, length in lengths)
-    exact = at_once(lambda cube: apply_exactly(cube, factors))
+    exact = apply_to_cube(lambda cube: apply_factors(cube, factors))
     x, y, t = (factor.matrix if factor else None for factor in factors)
     return KernelQuestion(
         kind,
@@ -133,26 +137,26 @@ def _question(
     )
 
 
-def checked_matrix(matrix: ArrayLike, length: int) -> Floats:
+def check_matrix(matrix: ArrayLike, length: int) -> Floats:
     """Return a strategy's factor for an axis of this length, or refuse it."""
     given = np.array(matrix, dtype=np.float64)  # a copy: what is charged for is what is applied
     if given.ndim != 2 or not given.size or given.shape[1] != length:  # noqa: PLR2004  # a matrix
         msg = f"a strategy for an axis of {length} needs a matrix with {length} columns, not one of shape {given.shape}"
         raise UsageError(msg, code="strategy-shape")
-    if not (np.isfinite(given).all() and (np.abs(given) <= 2.0**MOST_BITS).all() and given.any()):
-        msg = f"a strategy's entries must be finite, not all zero, and at most 2**{MOST_BITS}"
+    if not (np.isfinite(given).all() and (np.abs(given) <= 2.0**MAX_BITS).all() and given.any()):
+        msg = f"a strategy's entries must be finite, not all zero, and at most 2**{MAX_BITS}"
         raise UsageError(msg, code="strategy-entries")
     return given
 
 
-def round_all(matrices: Matrices, scale: float) -> Factors:
+def round_factors(matrices: Matrices, scale: float) -> Factors:
     """Round a strategy's factors, to be measured with noise of about `scale` Wh."""
-    bits = rounding_bits(matrices, scale)
-    x, y, t = (None if matrix is None else rounded(matrix, bits) for matrix in matrices)
+    bits = choose_rounding_bits(matrices, scale)
+    x, y, t = (None if matrix is None else round_factor(matrix, bits) for matrix in matrices)
     return x, y, t
 
 
-def rounding_bits(matrices: Matrices, scale: float) -> int:
+def choose_rounding_bits(matrices: Matrices, scale: float) -> int:
     """Return how many bits after the point to keep in each factor that is not whole, if the noise is to be `scale` Wh.
 
     Uses public numbers only. Whole factors need none.
@@ -163,14 +167,14 @@ def rounding_bits(matrices: Matrices, scale: float) -> int:
     if not 0 < scale < math.inf:
         msg = f"a strategy that calls for noise of scale {scale:g} Wh: scale the matrix, or change epsilon"
         raise BudgetError(msg, code="strategy-scale")
-    room = BITS_OF_NOISE - math.ceil(math.log2(scale))
-    return max(0, min(MOST_BITS, room) // fractional)
+    room = MAX_NOISE_BITS - math.ceil(math.log2(scale))
+    return max(0, min(MAX_BITS, room) // fractional)
 
 
-def rounded(matrix: Floats, bits: int) -> Factor:
+def round_factor(matrix: Floats, bits: int) -> Factor:
     """Round a factor to multiples of `2**-bits`.
 
-    >>> rounded(np.array([[0.3, 1.0]]), 2).rows
+    >>> round_factor(np.array([[0.3, 1.0]]), 2).rows
     array([[1, 4]])
     """
     bits = 0 if is_whole(matrix) else bits
@@ -189,33 +193,33 @@ def is_whole(matrix: Floats) -> bool:
     return bool((matrix == np.rint(matrix)).all())
 
 
-def factors_of(x: ArrayLike | None, y: ArrayLike | None, t: ArrayLike | None, shape: tuple[int, ...]) -> Matrices:
+def check_matrices(x: ArrayLike | None, y: ArrayLike | None, t: ArrayLike | None, shape: tuple[int, ...]) -> Matrices:
     """Return a strategy's matrices, checked; `None` is an identity."""
     given = zip((x, y, t), shape, strict=True)
-    fx, fy, ft = (None if matrix is None else checked_matrix(matrix, length) for matrix, length in given)
+    fx, fy, ft = (None if matrix is None else check_matrix(matrix, length) for matrix, length in given)
     return fx, fy, ft
 
 
-def column_sums(matrices: Matrices) -> Floats:
+def sum_columns(matrices: Matrices) -> Floats:
     """Return how often a Wh in each cell and step is counted, axes (x, y, t); of length 1 along an identity.
 
-    Of whole matrices as `rounded` lets them pass, the sums along an axis are exact.
+    Of whole matrices as `round_factor` lets them pass, the sums along an axis are exact.
     """
     x, y, t = (np.ones(1) if matrix is None else np.abs(matrix).sum(axis=0) for matrix in matrices)
     return np.asarray(np.einsum("i,j,k->ijk", x, y, t), dtype=np.float64)
 
 
-def whole(factors: Factors) -> Matrices:
+def to_integers(factors: Factors) -> Matrices:
     """Return the factors' integers as matrices: what is applied, in units of the rounding."""
     x, y, t = (None if factor is None else factor.rows.astype(np.float64) for factor in factors)
     return x, y, t
 
 
-def apply_exactly(cube: Ints, factors: Factors) -> Ints:
-    """Return `(x (x) y (x) t) cube` in integers, exact, cut off at +-2**62 (see `saturated`)."""
+def apply_factors(cube: Ints, factors: Factors) -> Ints:
+    """Return `(x (x) y (x) t) cube` in integers, exact, cut off at +-2**62 (see `saturate`)."""
     wrapped, nearly = cube, cube.astype(np.float64)
     for axis, factor in enumerate(factors):
         if factor is not None:
             wrapped = np.moveaxis(np.tensordot(factor.rows, wrapped, axes=(1, axis)), 0, axis)
             nearly = np.moveaxis(np.tensordot(factor.rows.astype(np.float64), nearly, axes=(1, axis)), 0, axis)
-    return saturated(wrapped, nearly)
+    return saturate(wrapped, nearly)

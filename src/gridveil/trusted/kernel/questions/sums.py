@@ -11,10 +11,17 @@ from numpy.typing import ArrayLike
 from gridveil.model.arrays import Ints
 from gridveil.model.errors import UsageError
 from gridveil.trusted.kernel.account import Account
-from gridveil.trusted.kernel.labels import Slab, as_labels, crowding, most_steps, relative_scales, sum_slabs
+from gridveil.trusted.kernel.labels import (
+    Slab,
+    count_crowding,
+    count_most_steps,
+    parse_labels,
+    parse_relative_scales,
+    sum_slabs,
+)
 from gridveil.trusted.kernel.noise import SMALLEST_SCALE
-from gridveil.trusted.kernel.questions.question import KernelQuestion, Scope, unit_scale
-from gridveil.trusted.kernel.staircase import best_staircase
+from gridveil.trusted.kernel.questions.question import KernelQuestion, Scope, compute_unit_scale
+from gridveil.trusted.kernel.staircase import choose_staircase
 
 
 def ask_sums(
@@ -49,15 +56,15 @@ def ask_laplace_sums(
     """
     if labels is None:
         return _ask_every_value(scope, epsilon, relative=relative, sequential=sequential)
-    marks = as_labels(labels, scope.shape)
-    ratios = relative_scales(relative, marks)
+    marks = parse_labels(labels, scope.shape)
+    ratios = parse_relative_scales(relative, marks)
     if sequential:
         step = min(scope.bound.step, scope.bound.window)  # their product with steps then fits int64
-        most = np.minimum(step * most_steps(marks, scope.window.steps, len(ratios)), scope.bound.window)
+        most = np.minimum(step * count_most_steps(marks, scope.window.steps, len(ratios)), scope.bound.window)
         own = float((most / ratios).sum())
     else:
         own = float(Account(scope.window, scope.bound).loss_with(marks, 1 / ratios).max())
-    scales = ratios * unit_scale(own, epsilon)
+    scales = ratios * compute_unit_scale(own, epsilon)
     weights = None if sequential else (marks, 1 / scales)
     return KernelQuestion("sums", scope, epsilon, lambda slabs: sum_slabs(slabs, marks, len(scales)), scales, weights)
 
@@ -67,14 +74,14 @@ def _ask_every_value(scope: Scope, epsilon: float, *, relative: ArrayLike | None
 
     Guarantee: that of `ask_laplace_sums` for labels 0, 1, 2, ... and equal scales `b`. Each cell and step is in one
     label, which weighs `1 / b`: to an account that is one weight for all of them, just as if they were one label
-    (see `varying`).
+    (see `drop_constant_axes`).
     """
     if relative is not None or sequential:
         msg = "every cell and step by itself has the same noise: for relative scales or sequential charges, give labels"
         raise UsageError(msg, code="sums-need-labels")
     everything = np.zeros((1, 1, 1), dtype=np.int64)
     own = float(Account(scope.window, scope.bound).loss_with(everything, np.ones(1)).max())
-    scale = np.array([unit_scale(own, epsilon)])
+    scale = np.array([compute_unit_scale(own, epsilon)])
 
     def exact(slabs: Iterable[Slab]) -> Ints:
         values = np.empty(scope.shape, dtype=np.int64)
@@ -95,18 +102,18 @@ def ask_staircase_sums(
     `min(step * n_i(p), window)` (`n_i(p)`: steps of `p` in label `i`), which is 0 in labels that the pillar has no step
     in, and at most `delta`, the largest of them, in the others. By the guarantee of `Staircase` it loses no more than
     the staircase's epsilon in each of those; the largest number of labels in a pillar times that is `epsilon`, less a
-    little: floats err by far less than the slack of `unit_scale`, and so does the sampler (see `ExactNoise`).
+    little: floats err by far less than the slack of `compute_unit_scale`, and so does the sampler (see `ExactNoise`).
     The loss of a staircase is not in proportion to the shift, so the window bound cannot be shared out among labels:
     many labels in one pillar are better measured with Laplace noise.
     """
     if labels is None or relative is not None or sequential:
         msg = "staircase noise is the same for all labels, which must be given: anything else is for Laplace noise"
         raise UsageError(msg, code="staircase-options")
-    marks = as_labels(labels, scope.shape)
-    count = len(relative_scales(None, marks))
-    most_labels, longest = crowding(marks, scope.window.steps)
+    marks = parse_labels(labels, scope.shape)
+    count = len(parse_relative_scales(None, marks))
+    most_labels, longest = count_crowding(marks, scope.window.steps)
     delta = min(scope.bound.step * longest, scope.bound.window)
-    staircase = best_staircase(delta, 1 / unit_scale(most_labels, epsilon))
+    staircase = choose_staircase(delta, 1 / compute_unit_scale(most_labels, epsilon))
     # Noise that is zero in practice keeps a scale that one can divide by.
     scales = np.full(count, max(math.sqrt(staircase.variance / 2), SMALLEST_SCALE))
     return KernelQuestion("sums", scope, epsilon, lambda slabs: sum_slabs(slabs, marks, count), scales, None, staircase)
@@ -122,5 +129,5 @@ def ask_household_totals(scope: Scope, epsilon: float, edges: ArrayLike) -> Kern
     if bins.ndim != 1 or not len(bins) or (np.diff(bins) <= 0).any():
         msg = "edges must be a list of increasing whole numbers of Wh"
         raise UsageError(msg, code="edges-invalid")
-    scales = np.full(len(bins), unit_scale(1.0, epsilon))
+    scales = np.full(len(bins), compute_unit_scale(1.0, epsilon))
     return KernelQuestion("household_totals", scope, epsilon, bins, scales, None)

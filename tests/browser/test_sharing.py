@@ -116,7 +116,7 @@ def test_the_whole_release_in_another_format(new_page: Open, release_folder: Pat
     settle(page)
     folder = release_folder / "high-epsilon"
     label = saved(page, menu(page, "Privacy label"), tmp_path)
-    assert label.read_bytes() == (folder / "label.yaml").read_bytes()
+    assert label.read_bytes() == (folder / "label.json").read_bytes()
     page.keyboard.press("Escape")
     expect(page.locator("#save .sheet")).to_be_hidden()
     parquet = pq.read_table(saved(page, menu(page, "Parquet table"), tmp_path))

@@ -39,7 +39,7 @@ def work(tmp_path: Path) -> Path:
 def test_it_says_what_it_wrote(work: Path) -> None:
     done = gridveil(work, "export", "release", "--to", "csv", "--out", "out/town.csv")
     assert done.returncode == 0, done.stderr
-    assert done.stdout == "Wrote out/town.csv\nWrote out/town.csv.label.yaml\n"
+    assert done.stdout == "Wrote out/town.csv\nWrote out/town.csv.label.json\n"
     assert len((work / "out/town.csv").read_text().splitlines()) == 1 + 8 * 5 * 30
 
 

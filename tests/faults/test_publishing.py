@@ -100,7 +100,7 @@ def test_a_time_of_a_file_from_the_data(guard: Any) -> None:
     not_folders = "(path for path in paths if not path.is_dir())"
     check_objects(
         guard("identity"),
-        mistake(publication, "run", done, f"(os.utime(out / 'label.yaml', {rows}), {done})[1]", also=(leak,)),
+        mistake(publication, "run", done, f"(os.utime(out / 'label.json', {rows}), {done})[1]", also=(leak,)),
         mistake(folder, "set_times", "paths", not_folders),
     )
 

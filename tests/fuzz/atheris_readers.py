@@ -19,7 +19,7 @@ def fuzz(name: str, arguments: list[str]) -> None:
     """Fuzz one reader in this process; does not return."""
     import atheris
 
-    with atheris.instrument_imports(include=["gridveil", "yaml", "tomllib", "zipfile", "csv"]):
+    with atheris.instrument_imports(include=["gridveil", "json", "tomllib", "zipfile", "csv"]):
         from tests.fuzz.targets import TARGETS
 
         from gridveil.model.errors import GridveilError

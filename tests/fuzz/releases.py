@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -9,7 +10,6 @@ from typing import Any
 
 import h5py
 import numpy as np
-import yaml
 from hypothesis import strategies as st
 from tests.release.conftest import make_estimate, make_label
 from tests.uncertainty.test_posterior import make_posterior
@@ -121,7 +121,7 @@ SHAPES = [
     (50, 4),
     (1,) * 9,
 ]
-PLACES = ["/", "/gridveil", "/consumption", "nowhere", "pipe", "/dev/zero", "label.yaml", "consumption.nc", "../x"]
+PLACES = ["/", "/gridveil", "/consumption", "nowhere", "pipe", "/dev/zero", "label.json", "consumption.nc", "../x"]
 
 CHANGES = st.one_of(
     st.tuples(st.just("attribute"), st.sampled_from([*NUMBERS[:2], 1e308, np.inf, np.nan, *TEXTS[:5], *TEXTS[6:]])),
@@ -152,7 +152,7 @@ VALUES = st.one_of(
 
 def change_label(path: Path, changes: list[tuple[int, Any]]) -> None:
     """Put other values into a label."""
-    facts = yaml.safe_load((path / "label.yaml").read_text(encoding="utf-8"))
+    facts = json.loads((path / "label.json").read_text(encoding="utf-8"))
     for place, value in changes:
         ways = paths(facts)[1:]
         *above, key = ways[place % len(ways)]
@@ -160,4 +160,4 @@ def change_label(path: Path, changes: list[tuple[int, Any]]) -> None:
         for step in above:
             inner = inner[step]
         inner[key] = value
-    (path / "label.yaml").write_text(yaml.safe_dump(facts, allow_unicode=True), encoding="utf-8")
+    (path / "label.json").write_text(json.dumps(facts), encoding="utf-8")

@@ -101,7 +101,7 @@ epsilon = 1
 PROFILE = b"hour,kwh\n" + b"".join(b"%d,1\n" % hour for hour in range(24))
 
 TARGETS: dict[str, tuple[Callable[[bytes], object], bytes]] = {
-    "label": (of_file("label.yaml", load_label), dump_label(make_label()).encode()),
+    "label": (of_file("label.json", load_label), dump_label(make_label()).encode()),
     "spec": (of_file("spec.toml", lambda path: make_spec(read_spec(path))), SPEC),
     "profile": (of_file("profile.csv", read_shape), PROFILE),
     "area": (area, json.dumps(SQUARE).encode()),

@@ -57,4 +57,4 @@ def test_changed_releases_answer_or_are_refused(
             change_file(file, known[place % len(known)], how, value)
     change_label(path, facts)
     said = refusal(lambda: ask(path, more=len(places) + len(facts) == 1))
-    assert said is None or "label.yaml" in said or "consumption.nc" in said
+    assert said is None or "label.json" in said or "consumption.nc" in said

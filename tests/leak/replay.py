@@ -1,4 +1,4 @@
-"""Make releases again, each from `label.yaml` and `answers.npz` in a folder named on standard input.
+"""Make releases again, each from `label.json` and `answers.npz` in a folder named on standard input.
 
 Run by test_leak as a process of its own.
 """
@@ -18,7 +18,7 @@ from gridveil.trusted.kernel.bound import Bound
 
 
 def make_again(folder: Path) -> None:
-    label = load_label(folder / "label.yaml")
+    label = load_label(folder / "label.json")
     answers = np.load(folder / "answers.npz")
     tape = Tape([(answers[f"v{i}"], answers[f"s{i}"]) for i in range(len(answers) // 2)])
     grid, window = label.grid.grid(), label.window.window()

@@ -64,7 +64,7 @@ def test_rows_reach_the_operators_report_and_nobody_else(publish: Publish) -> No
     assert CANARY in err
     assert CANARY not in out
     files = town.content(Path("release"))
-    assert set(files) == {".", "consumption.nc", "label.yaml", "README.md", "ledger-entry.json", "SHA256SUMS"}
+    assert set(files) == {".", "consumption.nc", "label.json", "README.md", "ledger-entry.json", "SHA256SUMS"}
     assert not [name for name, seen in files.items() if CANARY.encode() in seen.content]
     assert CANARY.encode() not in Path("ledger.db").read_bytes()
 

@@ -61,7 +61,7 @@ def test_measurements_alone_give_the_same_release(
     alone = tmp_path / "alone"
     alone.mkdir()
     np.savez(alone / "answers.npz", **answers)
-    (alone / "label.yaml").write_bytes((tmp_path / "release" / "label.yaml").read_bytes())
+    (alone / "label.json").write_bytes((tmp_path / "release" / "label.json").read_bytes())
     make_again(alone)
     assert town.content(alone / "again") == town.content(tmp_path / "release")
 

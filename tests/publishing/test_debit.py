@@ -73,7 +73,7 @@ def test_a_release_is_debited_recorded_and_says_so(ledger: Ledger) -> None:
         assert f"epsilon {spent} of at most 5." in label.ledger
         assert any(label.ledger in line for line in describe(label)[1].lines)
         assert label.ledger in (out / "README.md").read_text()
-        assert load_label(out / "label.yaml") == label
+        assert load_label(out / "label.json") == label
         assert {check.verdict for check in verify(out, ledger)} == {"ok"}
     assert ledger.verify() == []
 
@@ -288,7 +288,7 @@ def test_a_release_that_another_process_put_there_meanwhile_stays(
     def late(aside: Path, target: Path) -> Path:
         if target.name == "release":
             target.mkdir()
-            (target / "label.yaml").touch()
+            (target / "label.json").touch()
         return rename(aside, target)
 
     monkeypatch.setattr(Path, "rename", late)
@@ -296,14 +296,14 @@ def test_a_release_that_another_process_put_there_meanwhile_stays(
         published()
     assert "nothing is there" not in str(stopped.value)
     assert "stays debited" in stopped.value.__notes__[0]
-    assert [file.name for file in Path("release").iterdir()] == ["label.yaml"]
+    assert [file.name for file in Path("release").iterdir()] == ["label.json"]
     assert ledger.entries(TOWN)[-1].kind == "debit"
 
 
 def test_amounts_of_a_label_are_decimals_and_verify_reads_them(ledger: Ledger) -> None:
     done = published(epsilon="1.3")
-    assert "spent: '1.3'\n" in Path("release/label.yaml").read_text()
-    assert load_label(Path("release/label.yaml")) == done.label
+    assert '"spent": "1.3"' in Path("release/label.json").read_text()
+    assert load_label(Path("release/label.json")) == done.label
     assert {check.verdict for check in verify(Path("release"), ledger)} == {"ok"}
 
 

@@ -36,7 +36,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def published(name: str, **changes: Any) -> Label:
     settings = {**town.settings(name, "auto"), "bound_origin": TABLE, **changes}
     label = run(make_spec(settings), noise=Tape.record(seed=6)).label
-    assert load_label(Path("release/label.yaml")) == label
+    assert load_label(Path("release/label.json")) == label
     return label
 
 

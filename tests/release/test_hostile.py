@@ -43,7 +43,8 @@ def virtual(file: h5py.File) -> None:
 
 
 CHANGES: dict[str, tuple[Change, str]] = {
-    "newer": (lambda file: file.attrs.__setitem__("gridveil_format", 3), "format 3 is newer.*upgrade"),
+    "newer": (lambda file: file.attrs.__setitem__("gridveil_format", 2), "format 2 is not known here, only 1"),
+    "format 0": (lambda file: file.attrs.__setitem__("gridveil_format", 0), "format 0 is not known here, only 1"),
     "no format": (lambda file: file.attrs.__delitem__("gridveil_format"), "gridveil_format"),
     "text format": (lambda file: file.attrs.__setitem__("gridveil_format", "new"), "not a release"),
     "missing": (lambda file: file.__delitem__("consumption"), "consumption"),
@@ -77,7 +78,7 @@ def test_a_changed_file_is_refused(publish: Publish, name: str) -> None:
 def test_a_label_of_absurd_size_is_refused(publish: Publish) -> None:
     path = publish()
     vast = make_label().model_copy(update={"grid": GridFacts.of(GRID).model_copy(update={"nx": 2**40})})
-    (path / "label.yaml").write_text(dump_label(vast), encoding="utf-8")
+    (path / "label.json").write_text(dump_label(vast), encoding="utf-8")
     with pytest.raises(InputError, match="larger than any release"):
         open_release(path)
 

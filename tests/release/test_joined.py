@@ -368,7 +368,7 @@ def _linked(folder: Path) -> None:
 
 
 def _edited(folder: Path) -> None:
-    label = folder / "2013-02-05T00" / "label.yaml"
+    label = folder / "2013-02-05T00" / "label.json"
     label.write_text(label.read_text("utf-8").replace("Example Grid", "Somebody"), "utf-8")
 
 
@@ -382,7 +382,7 @@ def _other_grid(folder: Path) -> None:
 
 FAULTS: dict[str, tuple[Callable[[Path], object], str]] = {
     "missing": (lambda folder: (folder / "2013-02-05T00").rename(folder / "gone"), "2013-02-05T00: it is missing"),
-    "no label": (lambda folder: (folder / "2013-02-05T00" / "label.yaml").unlink(), "label.yaml: no such file"),
+    "no label": (lambda folder: (folder / "2013-02-05T00" / "label.json").unlink(), "label.json: no such file"),
     "no values": (
         lambda folder: (folder / "2013-02-05T00" / "consumption.nc").unlink(),
         "consumption.nc: it is missing",
@@ -392,7 +392,7 @@ FAULTS: dict[str, tuple[Callable[[Path], object], str]] = {
     "linked": (_linked, "no folder beside"),
     "digest": (lambda folder: change(folder, 1, sha256="0" * 64), "its SHA256SUMS is not the one"),
     "window": (lambda folder: change(folder, 1, end="2013-02-06T05:00:00Z"), "its window is not the one"),
-    "edited label": (_edited, "its label.yaml is not the one"),
+    "edited label": (_edited, "its label.json is not the one"),
     "grid": (_other_grid, "another grid"),
     "empty": (
         lambda folder: write_catalogue(folder, read_catalogue(folder).model_copy(update={"releases": ()})),

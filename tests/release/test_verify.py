@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -15,7 +16,6 @@ from typing import Any
 import h5py
 import numpy as np
 import pytest
-import yaml
 from tests.release.conftest import GRID, KINDS, WINDOW, make_estimate, make_label
 
 from gridveil.model.window import Window
@@ -79,9 +79,9 @@ def copy(debited: Path, tmp_path: Path) -> Path:
 
 
 def relabel(folder: Path, change: Callable[[dict[str, Any]], object]) -> None:
-    facts = yaml.safe_load((folder / "label.yaml").read_text())
+    facts = json.loads((folder / "label.json").read_text())
     change(facts)
-    (folder / "label.yaml").write_text(dump_label(Label.model_validate(facts)))
+    (folder / "label.json").write_text(dump_label(Label.model_validate(facts)))
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -102,19 +102,19 @@ def test_a_debited_release_is_sound_and_sha256sum_says_so_too(debited: Path) -> 
     assert done.stdout.count(b": OK") == 4
 
 
-@pytest.mark.parametrize("name", ["label.yaml", "consumption.nc", "README.md", "ledger-entry.json", "SHA256SUMS"])
+@pytest.mark.parametrize("name", ["label.json", "consumption.nc", "README.md", "ledger-entry.json", "SHA256SUMS"])
 def test_any_changed_byte_is_found(copy: Path, debited: Path, name: str) -> None:
     raw = bytearray((copy / name).read_bytes())
     raw[len(raw) // 2] ^= 1
     (copy / name).write_bytes(raw)
     assert "SHA256SUMS" in faults(copy)
-    if name == "label.yaml":  # which may no longer name an entry to look for
-        assert {"label.yaml", "ledger"} & faults(copy, open_ledger(str(debited / "ledger.db")))
+    if name == "label.json":  # which may no longer name an entry to look for
+        assert {"label.json", "ledger"} & faults(copy, open_ledger(str(debited / "ledger.db")))
     elif name != "SHA256SUMS":
         assert "ledger" in faults(copy, open_ledger(str(debited / "ledger.db")))
 
 
-@pytest.mark.parametrize("name", ["label.yaml", "consumption.nc", "README.md", "ledger-entry.json", "SHA256SUMS"])
+@pytest.mark.parametrize("name", ["label.json", "consumption.nc", "README.md", "ledger-entry.json", "SHA256SUMS"])
 def test_a_missing_file_is_found(copy: Path, name: str) -> None:
     (copy / name).unlink()
     assert {name, "SHA256SUMS"} <= faults(copy)
@@ -136,25 +136,25 @@ LIES: dict[str, tuple[Callable[[dict[str, Any]], object], set[str]]] = {
     "spent": (lambda facts: restate(facts, spent="2"), {"README.md"}),
     "hash": (lambda facts: facts["ledger_entry"].update(hash="0" * 64), {"README.md", "ledger-entry.json"}),
     "population": (lambda facts: facts["ledger_entry"].update(population="Z"), {"README.md", "ledger-entry.json"}),
-    "no ledger": (lambda facts: facts.update(ledger_entry=None), {"label.yaml", "README.md", "ledger-entry.json"}),
+    "no ledger": (lambda facts: facts.update(ledger_entry=None), {"label.json", "README.md", "ledger-entry.json"}),
     "epsilon": (
         lambda facts: facts.update(privacy={"epsilon": 0.5, "epsilon_accounted": 0.5}),
-        {"label.yaml", "consumption.nc", "README.md", "ledger-entry.json"},
+        {"label.json", "consumption.nc", "README.md", "ledger-entry.json"},
     ),
     "parameters": (lambda facts: facts["mechanism"].update(parameters={"depth": 3}), {"ledger-entry.json"}),
-    "accounted": (lambda facts: facts["privacy"].update(epsilon_accounted=0.001), {"label.yaml"}),
-    "noise": (lambda facts: facts.update(noise=[]), {"label.yaml"}),
-    "another noise": (lambda facts: facts["measurements"][0].update(noise="staircase"), {"label.yaml"}),
-    "caveats": (lambda facts: facts["not_covered"].pop(), {"label.yaml"}),
+    "accounted": (lambda facts: facts["privacy"].update(epsilon_accounted=0.001), {"label.json"}),
+    "noise": (lambda facts: facts.update(noise=[]), {"label.json"}),
+    "another noise": (lambda facts: facts["measurements"][0].update(noise="staircase"), {"label.json"}),
+    "caveats": (lambda facts: facts["not_covered"].pop(), {"label.json"}),
     "bound": (tenfold, {"README.md", "ledger-entry.json"}),
-    "bound of what was measured": (lambda facts: facts["measurements"][0].update(bound_kwh=9), {"label.yaml"}),
+    "bound of what was measured": (lambda facts: facts["measurements"][0].update(bound_kwh=9), {"label.json"}),
     "a bound that nothing was measured under": (
         lambda facts: facts["bounds"].append({**facts["bounds"][0], "window_kwh": 9, "origin": "the mechanism"}),
-        {"label.yaml", "README.md"},
+        {"label.json", "README.md"},
     ),
     "steps of a bound": (
         lambda facts: facts["bounds"][0].update(steps=60),
-        {"label.yaml", "README.md", "ledger-entry.json"},
+        {"label.json", "README.md", "ledger-entry.json"},
     ),
     "step bound": (lambda facts: facts["bounds"][0].update(step_kwh=21), {"README.md", "ledger-entry.json"}),
 }
@@ -178,11 +178,11 @@ def test_an_expert_who_makes_readme_and_digests_anew_is_found(copy: Path) -> Non
         facts["privacy"]["epsilon_accounted"] = 0.001
 
     relabel(copy, forge)
-    (copy / "README.md").write_text(readme(load_label(copy / "label.yaml")))
+    (copy / "README.md").write_text(readme(load_label(copy / "label.json")))
     write_sums(copy)
     told = {check.what: check.told for check in verify(copy) if check.verdict == "FAULT"}
-    assert set(told) == {"label.yaml", "ledger-entry.json"}
-    assert all(word in told["label.yaml"] for word in ("epsilon_accounted", "noise"))
+    assert set(told) == {"label.json", "ledger-entry.json"}
+    assert all(word in told["label.json"] for word in ("epsilon_accounted", "noise"))
     assert "bound" in told["ledger-entry.json"]
 
 
@@ -271,7 +271,7 @@ def test_an_export_of_the_ledger_shows_the_same(debited: Path, copy: Path, tmp_p
 
 def test_an_entry_that_debited_another_window_is_found(tmp_path: Path) -> None:
     check = verify(debit(tmp_path, WINDOW.before(WINDOW.steps)) / "release")[-1]
-    assert (check.verdict, check.told) == ("FAULT", "the entry and label.yaml differ in: reads")
+    assert (check.verdict, check.told) == ("FAULT", "the entry and label.json differ in: reads")
 
 
 def test_a_label_that_tells_other_sums_than_the_ledger_is_found(copy: Path, debited: Path) -> None:
@@ -281,7 +281,7 @@ def test_a_label_that_tells_other_sums_than_the_ledger_is_found(copy: Path, debi
     relabel(copy, lie)
     *_, entry, check = verify(copy, open_ledger(str(debited / "ledger.db")))
     assert entry.verdict == "ok"
-    assert (check.verdict, check.told) == ("FAULT", "it says otherwise than label.yaml of: cap, spent")
+    assert (check.verdict, check.told) == ("FAULT", "it says otherwise than label.json of: cap, spent")
 
 
 def test_values_that_were_made_anew_with_all_that_follows_are_found_by_the_ledger_alone(
@@ -319,10 +319,10 @@ def test_a_missing_file_is_called_missing(copy: Path, name: str) -> None:
 
 
 def test_a_label_that_does_not_fit_is_not_called_missing(copy: Path) -> None:
-    (copy / "label.yaml").write_text("title: a town\n")
-    assert {check.told for check in verify(copy)[2:]} == {"label.yaml is at fault, see above"}
-    (copy / "label.yaml").unlink()
-    assert {check.told for check in verify(copy)[2:]} == {"there is no label.yaml to compare it with"}
+    (copy / "label.json").write_text('{"title": "a town"}')
+    assert {check.told for check in verify(copy)[2:]} == {"label.json is at fault, see above"}
+    (copy / "label.json").unlink()
+    assert {check.told for check in verify(copy)[2:]} == {"there is no label.json to compare it with"}
 
 
 @pytest.mark.parametrize(
@@ -334,7 +334,7 @@ def test_a_label_that_does_not_fit_is_not_called_missing(copy: Path) -> None:
         (lambda file: file["consumption"].__setitem__((3, 2, 1), np.nan), "not finite"),
         (lambda file: file["consumption_se"].__setitem__((3, 2, 1), np.inf), "not finite"),
         (lambda file: file["consumption_se"].__setitem__((3, 2, 1), -1.0), "below zero"),
-        (lambda file: file.attrs.__setitem__("epsilon", 0.1), "epsilon is not that of label.yaml"),
+        (lambda file: file.attrs.__setitem__("epsilon", 0.1), "epsilon is not that of label.json"),
         (lambda file: file.__delitem__("consumption_se"), "consumption_se"),
     ],
 )
@@ -357,7 +357,7 @@ def test_values_are_compared_in_blocks_and_not_for_ever(publish: Publish, monkey
     assert check.told.endswith("as far as compared: 0 %")
 
 
-@pytest.mark.parametrize("name", ["label.yaml", "consumption.nc", "README.md", "ledger-entry.json", "SHA256SUMS"])
+@pytest.mark.parametrize("name", ["label.json", "consumption.nc", "README.md", "ledger-entry.json", "SHA256SUMS"])
 @pytest.mark.parametrize("kind", ["device", "pipe", "folder", "vast"])
 def test_hostile_files_are_faults_and_never_waited_for(copy: Path, name: str, kind: str) -> None:
     path = copy / name
@@ -376,7 +376,7 @@ def test_hostile_files_are_faults_and_never_waited_for(copy: Path, name: str, ki
     assert time.monotonic() - begun < 20
 
 
-@pytest.mark.parametrize("line", ["../../etc/passwd", "/etc/passwd", "label.yaml\n{hash}  label.yaml", "other.txt", ""])
+@pytest.mark.parametrize("line", ["../../etc/passwd", "/etc/passwd", "label.json\n{hash}  label.json", "other.txt", ""])
 def test_names_of_other_files_are_not_believed(publish: Publish, line: str) -> None:
     folder = publish()
     sums = folder / "SHA256SUMS"
@@ -398,7 +398,7 @@ def test_releases_of_other_versions_are_checked_as_far_as_they_go(publish: Publi
     write_sums(folder)
     verdicts = {check.what: check.verdict for check in verify(folder)}
     assert verdicts == {
-        "label.yaml": "ok",
+        "label.json": "ok",
         "SHA256SUMS": "ok",
         "consumption.nc": "ok",
         "README.md": "ok",

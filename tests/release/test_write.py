@@ -29,7 +29,7 @@ def test_the_same_arguments_give_the_same_bytes(publish: Publish) -> None:
     first = {kind: contents(publish(kind, name=f"one {kind}")) for kind in KINDS}
     time.sleep(1.1)  # HDF5's clock counts seconds
     assert {kind: contents(publish(kind, name=f"two {kind}")) for kind in KINDS} == first
-    assert all(set(files) == {"consumption.nc", "label.yaml", "README.md", "SHA256SUMS"} for files in first.values())
+    assert all(set(files) == {"consumption.nc", "label.json", "README.md", "SHA256SUMS"} for files in first.values())
 
 
 def test_no_path_or_temporary_name_is_in_a_release(tmp_path: Path) -> None:
@@ -113,7 +113,7 @@ def test_every_file_and_folder_is_synced_before_the_rename(publish: Publish, mon
     monkeypatch.setattr(os, "fsync", spy)
     monkeypatch.setattr(Path, "rename", renamed)
     path = publish()
-    assert set(synced[:4]) == {"consumption.nc", "label.yaml", "README.md", "SHA256SUMS"}
+    assert set(synced[:4]) == {"consumption.nc", "label.json", "README.md", "SHA256SUMS"}
     assert synced[4].startswith(".gridveil-")
     assert synced[5:] == ["renamed", path.parent.name]
 

@@ -80,10 +80,10 @@ def test_releases_of_one_name_get_ids_of_their_own(tmp_path: Path, folders: list
 
 
 def test_downloads_are_the_releases_own_files(client: TestClient, folders: list[Path]) -> None:
-    for form, name in (("netcdf", "consumption.nc"), ("label", "label.yaml")):
+    for form, name in (("netcdf", "consumption.nc"), ("label", "label.json")):
         response = client.get(f"{TOWN}/download/{form}")
         assert response.content == (folders[0] / name).read_bytes()
-    assert response.headers["content-disposition"] == 'attachment; filename="town.yaml"'
+    assert response.headers["content-disposition"] == 'attachment; filename="town.json"'
     assert client.get(f"{TOWN}/download/netcdf", headers={"range": "bytes=0-3"}).content == b"\x89HDF"
 
 

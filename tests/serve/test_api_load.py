@@ -240,7 +240,7 @@ def replaced(folder: Path) -> None:
 
 
 def relabelled(folder: Path) -> None:
-    with (folder / "label.yaml").open("a") as file:
+    with (folder / "label.json").open("a") as file:
         file.write("# changed\n")
 
 

@@ -10,7 +10,9 @@ import typer
 
 def run(
     release: Annotated[Path, typer.Argument(help="The folder of a release, or of a series")],
-    registry: Annotated[bool, typer.Option("--registry", help="As YAML for OpenDP's deployments registry")] = False,
+    registry: Annotated[
+        bool, typer.Option("--registry", help="For OpenDP's deployments registry: JSON, which is YAML")
+    ] = False,
 ) -> None:
     """Show the privacy label of a release in plain words."""
     from gridveil.release.format.label import describe
@@ -18,11 +20,12 @@ def run(
 
     labels = [opened.label for opened in open_runs(release)]
     if registry:
-        import yaml
+        import json
 
         from gridveil.release.format.registry import to_registry
 
-        typer.echo(yaml.safe_dump_all(map(to_registry, labels), sort_keys=False, allow_unicode=True))
+        records = (json.dumps(to_registry(label), indent=2, ensure_ascii=False) for label in labels)
+        typer.echo("\n---\n".join(records))  # documents of one YAML stream
         return
     for section in (section for label in labels for section in describe(label)):
         typer.secho(section.heading, bold=True)

@@ -10,7 +10,7 @@ from gridveil.release.series.series_label import SeriesLabel
 
 FILES = (
     "the files <code>consumption.nc</code> (every cell and step with its standard error; opens in Python and QGIS), "
-    "<code>label.yaml</code> (the privacy statement) and <code>README.md</code>"
+    "<code>label.json</code> (the privacy statement) and <code>README.md</code>"
 )
 
 

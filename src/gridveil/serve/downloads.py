@@ -27,7 +27,7 @@ class FileKind(NamedTuple):
 
 OWN = {
     "netcdf": FileKind(".nc", "application/x-netcdf", "NetCDF, with everything"),
-    "label": FileKind(".yaml", "application/yaml", "Privacy label"),
+    "label": FileKind(".json", "application/json", "Privacy label"),
 }
 
 

@@ -14,7 +14,6 @@ import openpyxl
 import pyarrow.parquet as pq
 import shapely
 import xarray
-import yaml
 
 from gridveil.release.query.open import Release
 
@@ -68,8 +67,8 @@ def _csv(path: Path, release: Release) -> Read:
         rows: list[dict[str, Any]] = list(csv.DictReader(file))
     for row in rows:
         row["interval_start"] = datetime.strptime(row["interval_start"], "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=UTC)
-    text = Path(f"{path}.label.yaml").read_text(encoding="utf-8")
-    return Read(place(rows, release), yaml.safe_load(text), text)
+    text = Path(f"{path}.label.json").read_text(encoding="utf-8")
+    return Read(place(rows, release), json.loads(text)["privacy_label"], text)
 
 
 def _geojson(path: Path, release: Release) -> Read:

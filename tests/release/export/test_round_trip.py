@@ -74,7 +74,7 @@ def test_sums_error_bars_and_label_are_those_of_the_release(
     release = release_of(**case)
     path = tmp_path / f"town{EXPORTERS.load(form).suffix}"
     written = export(release, path, form)
-    assert written == [path] + ([Path(f"{path}.label.yaml")] if form == "csv" else [])
+    assert written == [path] + ([Path(f"{path}.label.json")] if form == "csv" else [])
     got = read(form, path, release)
     check_sums(got, release)
     check_error_bars(got, release)

@@ -22,7 +22,7 @@ from gridveil.geography.grid import Grid
 from gridveil.model.errors import InputError, UsageError
 from gridveil.release.export import export, refusal
 from gridveil.release.export.table import area_ids, to_lonlat
-from gridveil.release.format.files import load_label
+from gridveil.release.format.label import Label
 
 COLUMNS = "area_id,x,y,lon,lat,interval_start,kwh,standard_error_kwh,kwh_low,kwh_high"
 
@@ -56,7 +56,9 @@ def test_csv_as_text(release_of: Publish, tmp_path: Path) -> None:
     published = release.values()[1, 0, 0]
     assert np.float32(second.split(",")[6]) == published
     assert len(second.split(",")[6]) <= 12
-    assert load_label(tmp_path / "town.csv.label.yaml") == release.label
+    beside = json.loads((tmp_path / "town.csv.label.json").read_text())
+    assert Label.model_validate(beside["privacy_label"]) == release.label
+    assert list(beside["columns"]) == header.split(",")
 
 
 def test_a_table_of_test_noise_says_so_in_every_row(release_of: Publish, tmp_path: Path) -> None:

@@ -65,10 +65,10 @@ def test_what_is_there_is_never_overwritten(release_of: Publish, tmp_path: Path,
 
 def test_a_label_beside_is_never_overwritten(release_of: Publish, tmp_path: Path) -> None:
     release = release_of()
-    (tmp_path / "town.csv.label.yaml").write_text("mine")
-    with pytest.raises(UsageError, match=r"town\.csv\.label\.yaml: already there"):
+    (tmp_path / "town.csv.label.json").write_text("mine")
+    with pytest.raises(UsageError, match=r"town\.csv\.label\.json: already there"):
         export(release, tmp_path / "town.csv", "csv")
-    assert {file.name for file in tmp_path.iterdir()} == {"release", "town.csv.label.yaml"}
+    assert {file.name for file in tmp_path.iterdir()} == {"release", "town.csv.label.json"}
 
 
 def test_a_table_whose_name_was_taken_meanwhile_leaves_no_label(release_of: Publish, tmp_path: Path) -> None:

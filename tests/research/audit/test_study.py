@@ -100,7 +100,7 @@ def test_a_release_of_a_run_says_what_a_publication_says() -> None:
     outcome = run_once(AuditCase.of("identity", "1", _worlds(FIRST, trains=False)), canary=True, write=True)
     assert outcome.label.private
     assert outcome.label.privacy.epsilon == 1
-    assert {"consumption.nc", "label.yaml", "README.md"} <= set(outcome.files)
+    assert {"consumption.nc", "label.json", "README.md"} <= set(outcome.files)
 
 
 def finding(lower: float, statistic: str = TRANSCRIPT, runs: int = 100, ceiling: float = 5.0) -> AuditFinding:

@@ -12,7 +12,7 @@ MONDAY = datetime(2013, 2, 4, tzinfo=UTC)
 DAY = Read("published", MONDAY, MONDAY + timedelta(days=1))
 TOWN = Population("town", Fraction(1))
 WEEKS = Population("weeks", Fraction(1), "household-window", "week", "Europe/London")
-FILES = {"consumption.nc": 64 * "a", "label.yaml": 64 * "b"}
+FILES = {"consumption.nc": 64 * "a", "label.json": 64 * "b"}
 
 
 def read(start: datetime, **length: float) -> Read:

@@ -20,7 +20,7 @@ def export(release: Release, path: Path | str, format: str, progress: Progress =
     """Write a release to a new file (for `zarr` a folder) in one of `EXPORTERS`, and return what was written.
 
     It is written aside and gets its name when every byte is on disk; on a failure nothing is left. `csv` has the
-    privacy label beside it, at `path` with `.label.yaml` behind it; all others have it inside.
+    privacy label beside it, at `path` with `.label.json` behind it; all others have it inside.
     """
     why = refusal(release, format)
     if why is not None:

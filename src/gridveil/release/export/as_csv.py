@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,8 +13,8 @@ from pyarrow import csv
 from gridveil.model.files import new_file
 from gridveil.model.progress import Progress
 from gridveil.release.export.registry import Exporter
-from gridveil.release.export.table import PUBLIC, LongTable, remarks, slabs
-from gridveil.release.format.files import LABEL, dump_label
+from gridveil.release.export.table import PUBLIC, LongTable, about, slabs
+from gridveil.release.format.files import LABEL
 from gridveil.release.query.open import Release
 
 WITHOUT_HEADER = csv.WriteOptions(include_header=False, quoting_style="none")
@@ -23,7 +24,7 @@ def beside(path: Path) -> Path:
     """Return where the label of a CSV file is.
 
     >>> beside(Path("town.csv")).name
-    'town.csv.label.yaml'
+    'town.csv.label.json'
     """
     return path.with_name(f"{path.name}.{LABEL}")
 
@@ -32,7 +33,7 @@ def write(release: Release, path: Path, progress: Progress) -> list[Path]:
     """Write the table and, before it gets its name, the label beside it."""
     table = LongTable(release)
     with _label_first(path) as (aside, label):
-        label.write_text(_label(release, path.name, table.columns), encoding="utf-8")
+        label.write_text(_label(release, table.columns), encoding="utf-8")
         with aside.open("wb") as file:
             file.write(f"{','.join(table.columns)}\n".encode())
             for slab in slabs(release, progress):
@@ -74,8 +75,6 @@ def _plain(rows: pa.Table) -> pa.Table:
     )
 
 
-def _label(release: Release, name: str, columns: dict[str, str]) -> str:
-    """Return the label as in the release, with what must be known about the table as comments on top."""
-    meaning = [f"{column}: {what}" for column, what in columns.items()]
-    comments = [f"The privacy label of {name}, and how to read it.", *remarks(release), "Columns:", *meaning]
-    return "".join(f"# {' '.join(line.split())}\n" for line in comments) + dump_label(release.label)
+def _label(release: Release, columns: dict[str, str]) -> str:
+    """Return the label with what the columns mean: the same facts that Parquet has as metadata."""
+    return json.dumps({**about(release), "columns": columns}, indent=2, ensure_ascii=False) + "\n"

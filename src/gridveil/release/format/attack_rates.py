@@ -24,7 +24,7 @@ def _seen(text: str) -> str:
 
 
 def plain(value: Any) -> Any:  # noqa: ANN401 - a mechanism may hand over numbers, texts, lists and mappings of them
-    """Return what can be written as YAML and as JSON: plain Python for numpy's, texts for numbers not finite."""
+    """Return what can be written as JSON: plain Python for numpy's, texts for numbers not finite."""
     if isinstance(value, Mapping):
         return {_seen(str(key)): plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):

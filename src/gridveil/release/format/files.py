@@ -1,53 +1,44 @@
-"""The files of a release, its label's text and the digests in SHA256SUMS."""
+"""The files of a release: their names, the label as JSON, and the digests in SHA256SUMS."""
 
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import re
 from pathlib import Path
 from typing import Any
 
-import yaml
 from pydantic import ValidationError
 
 from gridveil.model.errors import GridveilError, InputError
 from gridveil.model.files import ASIDE, check_regular, read_regular
 from gridveil.model.progress import Progress, silent
-from gridveil.release.format import label_yaml
 from gridveil.release.format.label import Label
-from gridveil.release.format.untrusted import check_content, check_label
-
-# The files of a release, and how its label is written and read.
+from gridveil.release.format.untrusted import check_content, check_label, read_json
 
 VALUES = "consumption.nc"
-LABEL = "label.yaml"
+LABEL = "label.json"
 README = "README.md"
 ENTRY = "ledger-entry.json"  # the debit as its ledger has it, byte for byte; only if there is a ledger
 SUMS = "SHA256SUMS"  # of all others, as sha256sum writes and checks them
-FORMAT = 2  # of consumption.nc: the newest that is read; files are written in the oldest that has all they need
+FORMAT = 1  # of consumption.nc
 GROUP = "gridveil"  # in consumption.nc: what queries need
 Stored = Any  # a file, group, variable or dataset: h5py and h5netcdf have no types
-LARGEST_LABEL = 2**22
-VERSION = 4  # of label.yaml
-
-
-class _Dumper(yaml.SafeDumper):
-    def ignore_aliases(self, data: Any) -> bool:  # noqa: ANN401, ARG002 - PyYAML's signature
-        """Write everything out."""
-        return True
+LARGEST_LABEL = 2**23  # bytes: thirty thousand measurements take about 5 MB
+VERSION = 1  # of label.json
 
 
 def dump_label(label: Label) -> str:
-    """Return a label as YAML."""
-    return yaml.dump(label.model_dump(mode="json"), Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=100)
+    """Return a label as JSON text."""
+    return json.dumps(label.model_dump(mode="json"), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
 def load_label(path: Path) -> Label:
     """Read a label; strict, so that nothing is shown that was not understood."""
     try:
         _refuse_unfinished(path)
-        content = _parse(path)
+        content = read_json(path, LARGEST_LABEL)
         _check_version(path, content)
         check_content(content)
         label = Label.model_validate(content)
@@ -61,7 +52,7 @@ def load_label(path: Path) -> Label:
         fault = error.errors(include_url=False)[0]
         where = ".".join(str(part) for part in fault["loc"])
         raise _unreadable(path, f"{where}: {fault['msg']}") from error
-    except (OSError, RecursionError, ValueError, OverflowError, yaml.YAMLError, GridveilError) as error:
+    except (OSError, RecursionError, ValueError, OverflowError, GridveilError) as error:
         raise _unreadable(path, str(error)) from error
     return label
 
@@ -74,21 +65,11 @@ def _refuse_unfinished(path: Path) -> None:
         raise InputError(msg, code="release-unfinished")
 
 
-def _parse(path: Path) -> object:
-    raw = read_regular(path, LARGEST_LABEL)
-    if len(raw) > LARGEST_LABEL:
-        raise _unreadable(path, "it is larger than any label")
-    return label_yaml.parse(raw.decode("utf-8"))
-
-
 def _check_version(path: Path, content: object) -> None:
     version = content.get("schema_version") if isinstance(content, dict) else None
-    if isinstance(version, int) and version > VERSION:
-        msg = f"{path}: schema version {version} is newer than this gridveil; upgrade it: pip install -U gridveil"
-        raise InputError(msg, code="label-too-new")
-    if isinstance(version, int) and version < VERSION:
-        msg = f"{path}: schema version {version} was written by an earlier gridveil, and is no longer read"
-        raise InputError(msg, code="label-too-old")
+    if isinstance(version, int) and version != VERSION:
+        msg = f"{path}: version {version} of labels is not known here, only {VERSION}; get a newer gridveil"
+        raise InputError(msg, code="label-version-unknown")
 
 
 def _unreadable(path: Path, why: str) -> InputError:

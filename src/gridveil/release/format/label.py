@@ -120,7 +120,7 @@ class Label(FactsModel):
     `private` is false for values made with test noise; such a release says NOT PRIVATE wherever it is shown.
     """
 
-    schema_version: Literal[4] = 4
+    schema_version: Literal[1] = 1
     title: Text
     publisher: Text
     published: date

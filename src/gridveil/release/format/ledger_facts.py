@@ -24,7 +24,7 @@ DECIMAL = re.compile(r"(0|[1-9][0-9]{0,99})\.[0-9]{0,399}[1-9]")
 
 
 def _amount(text: str) -> str:
-    if not is_amount(text) and not DECIMAL.fullmatch(text):
+    if not (is_amount(text) or DECIMAL.fullmatch(text)) or decimal(Fraction(text)) != text:
         msg = 'an exact amount is written "3", "0.1" or "1/3"'
         raise ValueError(msg)
     return text
@@ -38,7 +38,7 @@ def _hash(text: str) -> str:
 
 
 Amount = Annotated[str, AfterValidator(_amount)]
-"""An exact rational, to be read by `Fraction`: as `decimal` writes it, or a fraction, as earlier releases have it."""
+"""An exact rational as `decimal` writes it, to be read by `Fraction`."""
 
 
 class LedgerFacts(FactsModel):

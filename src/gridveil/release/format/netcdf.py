@@ -94,7 +94,7 @@ def write_slabs(
                     "Conventions": cf.CONVENTIONS,
                     "title": label.heading,
                     "institution": label.publisher,
-                    "gridveil_format": np.int32(FORMAT if isinstance(model, Draws) else 1),
+                    "gridveil_format": np.int32(FORMAT),
                     "epsilon": np.float64(label.privacy.epsilon),
                     "comment": wording.QUADRATURE,
                 }

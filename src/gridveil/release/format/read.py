@@ -110,9 +110,9 @@ def standard_errors(values: Stored) -> Stored:
 
 def _check_version(path: Path, file: Stored) -> None:
     version = int(np.asarray(file.attrs["gridveil_format"]).item())
-    if version > FORMAT:
-        msg = f"{path}: format {version} is newer than this gridveil reads; upgrade it: pip install -U gridveil"
-        raise InputError(msg, code="values-too-new")
+    if version != FORMAT:
+        msg = f"{path}: format {version} is not known here, only {FORMAT}; get a newer gridveil"
+        raise InputError(msg, code="values-version-unknown")
 
 
 def _check_axes(file: Stored, label: Label) -> None:
@@ -125,7 +125,7 @@ def _check_axes(file: Stored, label: Label) -> None:
     ):
         bounds = _dataset(file, f"{name}_bnds", (len(limits) - 1, 2))[()]
         if not (np.array_equal(bounds[:, 0], limits[:-1]) and np.array_equal(bounds[:, 1], limits[1:])):
-            msg = f"its {name} axis is not that of label.yaml: they are not of one release"
+            msg = f"its {name} axis is not that of label.json: they are not of one release"
             raise ValueError(msg)
 
 

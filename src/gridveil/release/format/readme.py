@@ -76,7 +76,7 @@ Published by {publisher} on {published}.
 {attacks}
 
 - `consumption.nc`: the values and their standard errors (NetCDF-4, CF conventions)
-- `label.yaml`: the privacy statement, for people and machines: what is promised, and what is not
+- `label.json`: the privacy statement, for people and machines: what is promised, and what is not
 {entry}- `SHA256SUMS`: whether the files arrived whole, `sha256sum -c SHA256SUMS` tells; `gridveil verify .` checks more
 
 ## Opening it

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Iterable, Mapping
 from datetime import date
 from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 from gridveil.geography.grid import Grid
 from gridveil.model.errors import GridveilError, UsageError
+from gridveil.model.files import read_small
 from gridveil.model.window import Window
 from gridveil.release.format.attack_rates import UNSEEN, agree, attack_rates
 from gridveil.release.format.label import Label, MechanismFacts
@@ -18,6 +21,8 @@ from gridveil.trusted.budget import FALSE_POSITIVES
 # What a label must not hold, whoever wrote it: it is shown in terminals, pages, files and HTTP headers.
 
 LARGEST_INTEGER = 2**63
+MAX_DEPTH = 32
+MAX_VALUES = 2**19  # thirty thousand measurements have fewer
 LONGEST_TEXT = 2**16
 EARLIEST, LATEST = 1000, 9000  # years; near the ends of the calendar clocks overflow
 ROUNDING = 1e-9
@@ -26,8 +31,31 @@ MOST_CELLS, LONGEST_AXIS = 2**34, 2**22  # of a cube
 KNOWN_SYSTEMS = {"local", "EPSG:4326"}  # need no look at PROJ's tables, which takes a tenth of a second
 
 
-def check_content(value: object, where: str = "") -> None:
-    """Refuse what cannot be written as JSON, and texts with characters that are not seen.
+def read_json(path: Path, largest: int) -> object:
+    """Return what a JSON file says, if it has at most so many bytes: `OSError`, `RecursionError` or `ValueError`.
+
+    Values are counted before anything is built: a few megabytes of empty lists would take a hundred times as many.
+    """
+    text = read_small(path, largest)
+    if sum(map(text.count, "[{,")) > MAX_VALUES:
+        msg = f"it has more than {MAX_VALUES:,} values"
+        raise ValueError(msg)
+    return json.loads(text, object_pairs_hook=_refuse_duplicates)
+
+
+def _refuse_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Refuse an object with two values of one name: readers would differ in which they believe."""
+    found: dict[str, Any] = {}
+    for name, value in pairs:
+        if name in found:
+            msg = f"{name[:60]!r} occurs twice"
+            raise ValueError(msg)
+        found[name] = value
+    return found
+
+
+def check_content(value: object, where: str = "", depth: int = 0) -> None:
+    """Refuse numbers that JSON has not, texts with characters that are not seen, and what is nested too deeply.
 
     >>> check_content({"title": ["a town", 3, None]})
     >>> check_content({"title": f"a{chr(13)}town"})
@@ -35,13 +63,16 @@ def check_content(value: object, where: str = "") -> None:
         ...
     ValueError: title: it has control characters
     """
+    if depth > MAX_DEPTH:
+        msg = f"it is nested more than {MAX_DEPTH} deep"
+        raise ValueError(msg)
     if isinstance(value, dict):
         for key, item in value.items():
             check_content(str(key), where)
-            check_content(item, f"{where}.{key}".strip("."))
+            check_content(item, f"{where}.{key}".strip("."), depth + 1)
     elif isinstance(value, list):
         for item in value:
-            check_content(item, where)
+            check_content(item, where, depth + 1)
     elif fault := _fault(value):
         msg = f"{where}: {fault}"
         raise ValueError(msg)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 from itertools import pairwise
@@ -17,11 +17,11 @@ from numpy.typing import NDArray
 from pydantic import AfterValidator, BeforeValidator, PlainSerializer, ValidationError
 
 from gridveil.model.errors import InputError
-from gridveil.model.files import read_small, replace_file
+from gridveil.model.files import replace_file
 from gridveil.release.format.attack_rates import FactsModel, Text
 from gridveil.release.format.label import Label
 from gridveil.release.format.read import CACHED_BYTES, Content, read_content
-from gridveil.release.format.untrusted import check_content
+from gridveil.release.format.untrusted import check_content, read_json
 
 # The files of a series' releases: opened when they are first needed, and let go when others are needed more.
 
@@ -196,7 +196,7 @@ def read_catalogue(folder: Path) -> Catalogue:
     """Read a series' catalogue; strict, so that nothing outside the folder is ever opened."""
     path = folder / CATALOGUE
     try:
-        content = json.loads(read_small(path, LARGEST), object_pairs_hook=_without_repeats)
+        content = read_json(path, LARGEST)
         _check_version(path, content)
         check_content(content)
         catalogue = Catalogue.model_validate(content)
@@ -230,17 +230,6 @@ def _check_version(path: Path, content: object) -> None:
     if version > FORMAT:
         msg = f"{path}: format {version} is newer than this gridveil reads; upgrade it: pip install -U gridveil"
         raise InputError(msg, code="catalogue-too-new")
-
-
-def _without_repeats(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
-    """Refuse an object that says two things under one name: readers would differ in which they believe."""
-    found: dict[str, Any] = {}
-    for name, value in pairs:
-        if name in found:
-            msg = f"{name[:60]!r} is said twice"
-            raise ValueError(msg)
-        found[name] = value
-    return found
 
 
 def _unreadable(path: Path, why: str) -> InputError:

@@ -58,7 +58,7 @@ def _check_attributes(file: Stored, label: Label) -> None:
     expected = {"title": label.heading, "institution": label.publisher, "epsilon": label.privacy.epsilon}
     for name, value in expected.items():
         if file.attrs.get(name) != value:
-            msg = f"its {name} is not that of label.yaml: they are not of one release"
+            msg = f"its {name} is not that of {LABEL}: they are not of one release"
             raise ValueError(msg)
 
 

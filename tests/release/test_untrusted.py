@@ -1,10 +1,9 @@
-"""Labels that lie, or that would harm what shows them, are refused when they are read; old ones still open."""
+"""Labels that lie, or that would harm what shows them, are refused when they are read."""
 
 from __future__ import annotations
 
 import json
 import os
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,6 @@ from typing import Any
 import h5py
 import numpy as np
 import pytest
-import yaml
 from tests.release.conftest import make_label
 from tests.uncertainty.test_posterior import make_posterior, publish_posterior
 
@@ -23,33 +21,29 @@ from gridveil.release.query.open import open_release
 
 Publish = Callable[..., Path]
 HARMFUL = {
-    "colours": '"a\\x1b[31mred"',
-    "header": '"a\\r\\nSet-Cookie: x"',
-    "null": '"a\\0"',
-    "backwards": '"a\\u202etxt"',
-    "half a character": '"\\uD800"',
-    "bytes": "!!binary /////w==",
-    "not finite": ".nan",
-    "infinite": "-.inf",
-    "vast integer": "0x" + "f" * 200_000,
-    "vast text": "x" * 70_000,
-    "base of 60": "1" + ":1" * 150_000,
-    "base of 60, tagged": "!!int 1" + ":1" * 150_000,
-    "base of 60, float": "1" + ":1" * 150_000 + ".5",
+    "colours": r'"a\u001b[31mred"',
+    "header": r'"a\r\nSet-Cookie: x"',
+    "null": r'"a\u0000"',
+    "backwards": r'"a\u202etxt"',
+    "half a character": r'"\ud800"',
+    "not finite": "NaN",
+    "infinite": "-Infinity",
+    "beyond floats": "1e999",
+    "vast integer": "9" * 200_000,
+    "large integer": str(2**63),
+    "vast text": f'"{"x" * 70_000}"',
 }
 
 
 @pytest.mark.parametrize("name", HARMFUL)
-@pytest.mark.parametrize("place", ["title: Consumption of a town", "details: {}"])
+@pytest.mark.parametrize("place", ['"title": "Consumption of a town"', '"details": {}'])
 def test_what_would_harm_a_reader_is_refused(tmp_path: Path, name: str, place: str) -> None:
-    path, text = tmp_path / "label.yaml", dump_label(make_label())
+    path, text = tmp_path / "label.json", dump_label(make_label())
     assert place in text
-    harm = HARMFUL[name] if place.startswith("title") else f"{{a: [{{b: {HARMFUL[name]}}}]}}"
+    harm = HARMFUL[name] if place.startswith('"title"') else f'{{"a": [{{"b": {HARMFUL[name]}}}]}}'
     path.write_text(text.replace(place, f"{place.split(':', maxsplit=1)[0]}: {harm}"), encoding="utf-8")
-    begun = time.monotonic()
-    with pytest.raises(InputError, match=r"label\.yaml"):
+    with pytest.raises(InputError, match=r"label\.json"):
         load_label(path)
-    assert time.monotonic() - begun < 2
 
 
 LIES: dict[str, Callable[[dict[str, Any]], object]] = {
@@ -83,15 +77,15 @@ WEEKS = {
     "unit": "household-window",
     "window": "week",
     "timezone": "Europe/London",
-    "cap": "3/2",
-    "spent": "7/2",
-    "spent_in_window": "3/2",
+    "cap": "1.5",
+    "spent": "3.5",
+    "spent_in_window": "1.5",
 }
 
 
-@pytest.mark.parametrize("facts", [HOUSEHOLD, WEEKS, WEEKS | {"cap": "1.5", "spent": "3.5", "spent_in_window": "1.5"}])
+@pytest.mark.parametrize("facts", [HOUSEHOLD, WEEKS, WEEKS | {"spent": "11/3"}])
 def test_what_a_ledger_said_is_read_again(tmp_path: Path, facts: dict[str, str]) -> None:
-    path, label = tmp_path / "label.yaml", make_label(ledger_entry=facts)
+    path, label = tmp_path / "label.json", make_label(ledger_entry=facts)
     path.write_text(dump_label(label), encoding="utf-8")
     assert load_label(path) == label
 
@@ -99,10 +93,11 @@ def test_what_a_ledger_said_is_read_again(tmp_path: Path, facts: dict[str, str])
 @pytest.mark.parametrize(
     "lie",
     [
-        HOUSEHOLD | {"spent": "11/2"},
-        HOUSEHOLD | {"spent": "1/2"},
+        HOUSEHOLD | {"spent": "5.5"},
+        HOUSEHOLD | {"spent": "2/3"},
         HOUSEHOLD | {"spent": "0.5"},
         HOUSEHOLD | {"spent": "6/2"},
+        HOUSEHOLD | {"spent": "7/2"},
         HOUSEHOLD | {"spent": "3.0"},
         HOUSEHOLD | {"spent": "03.5"},
         HOUSEHOLD | {"spent": "3.5e0"},
@@ -116,8 +111,8 @@ def test_what_a_ledger_said_is_read_again(tmp_path: Path, facts: dict[str, str])
         HOUSEHOLD | {"window": "week"},
         HOUSEHOLD | {"spent_in_window": "3"},
         WEEKS | {"spent_in_window": "2"},
-        WEEKS | {"spent_in_window": "1/2"},
-        WEEKS | {"spent": "5/4"},
+        WEEKS | {"spent_in_window": "0.5"},
+        WEEKS | {"spent": "1.25"},
         WEEKS | {"window": "decade"},
         WEEKS | {"timezone": None},
         WEEKS | {"unit": "household"},
@@ -126,20 +121,20 @@ def test_what_a_ledger_said_is_read_again(tmp_path: Path, facts: dict[str, str])
 )
 def test_what_no_ledger_can_have_said_is_refused(tmp_path: Path, lie: dict[str, object]) -> None:
     """Of a release at epsilon 1."""
-    path, facts = tmp_path / "label.yaml", yaml.safe_load(dump_label(make_label()))
-    path.write_text(yaml.safe_dump(facts | {"ledger_entry": lie}), encoding="utf-8")
+    path, facts = tmp_path / "label.json", json.loads(dump_label(make_label()))
+    path.write_text(json.dumps(facts | {"ledger_entry": lie}), encoding="utf-8")
     with pytest.raises(InputError, match="ledger_entry"):
         load_label(path)
 
 
 @pytest.mark.parametrize("lie", LIES)
 def test_what_does_not_follow_or_makes_no_sense_is_refused(tmp_path: Path, lie: str) -> None:
-    path, facts = tmp_path / "label.yaml", yaml.safe_load(dump_label(make_label()))
-    path.write_text(yaml.safe_dump(facts), encoding="utf-8")
+    path, facts = tmp_path / "label.json", json.loads(dump_label(make_label()))
+    path.write_text(json.dumps(facts), encoding="utf-8")
     assert load_label(path) == make_label()
     LIES[lie](facts)
-    path.write_text(yaml.safe_dump(facts), encoding="utf-8")
-    with pytest.raises(InputError, match=r"label\.yaml"):
+    path.write_text(json.dumps(facts), encoding="utf-8")
+    with pytest.raises(InputError, match=r"label\.json"):
         load_label(path)
 
 
@@ -147,7 +142,7 @@ def test_a_label_that_gridveil_writes_can_be_read_whatever_went_into_it(tmp_path
     """What a mechanism or a publisher hands over is made harmless: by then the budget is spent."""
     details = {"fit": np.nan, "a\nb": [np.float32("inf"), "x\x1b"], "epsilon": 1e-300}
     label = make_label(title="A\ttown \ud800", mechanism=MechanismFacts(name="m", details=details))
-    path = tmp_path / "label.yaml"
+    path = tmp_path / "label.json"
     path.write_text(dump_label(label), encoding="utf-8")
     assert load_label(path) == label
     assert label.title == "A town  "
@@ -155,7 +150,7 @@ def test_a_label_that_gridveil_writes_can_be_read_whatever_went_into_it(tmp_path
     json.dumps(label.model_dump(mode="json"), allow_nan=False).encode()
 
 
-@pytest.mark.parametrize("name", ["label.yaml", "consumption.nc"])
+@pytest.mark.parametrize("name", ["label.json", "consumption.nc"])
 @pytest.mark.parametrize("kind", ["device", "pipe", "folder"])
 def test_only_regular_files_are_read(publish: Publish, name: str, kind: str) -> None:
     path = publish() / name
@@ -172,15 +167,15 @@ def test_only_regular_files_are_read(publish: Publish, name: str, kind: str) -> 
 
 def test_a_label_larger_than_its_file_costs_nothing(publish: Publish, monkeypatch: pytest.MonkeyPatch) -> None:
     """The file's shapes are looked at before anything as long as the label says is made."""
-    path = publish() / "label.yaml"
-    facts = yaml.safe_load(path.read_text(encoding="utf-8"))
+    path = publish() / "label.json"
+    facts = json.loads(path.read_text(encoding="utf-8"))
     facts["grid"].update(nx=2**21, ny=1)
-    path.write_text(yaml.safe_dump(facts), encoding="utf-8")
+    path.write_text(json.dumps(facts), encoding="utf-8")
     monkeypatch.setattr("gridveil.geography.grid.edges", lambda *_: pytest.fail("too soon"))
     with pytest.raises(InputError, match="instead of"):
         open_release(path.parent)
     facts["grid"].update(nx=2**27)
-    path.write_text(yaml.safe_dump(facts), encoding="utf-8")
+    path.write_text(json.dumps(facts), encoding="utf-8")
     with pytest.raises(InputError, match="larger than any release"):
         open_release(path.parent)
 

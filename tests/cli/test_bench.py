@@ -5,6 +5,7 @@ import re
 from pathlib import Path
 
 import pytest
+from tests.codes import has_code
 from typer.testing import CliRunner
 
 from gridveil.cli.main import app
@@ -70,12 +71,16 @@ def test_a_run_writes_a_report_and_goes_on_where_it_stopped(tmp_path: Path) -> N
 
 @pytest.mark.usefixtures("tiny")
 def test_faults_are_told_before_anything_is_run(tmp_path: Path) -> None:
-    for data in ("cer=x", "lcl", f"lcl={tmp_path / 'none.parquet'}"):
-        with pytest.raises(UsageError, match="--data"):
+    for data, code in (
+        ("cer=x", "data-syntax"),
+        ("lcl", "data-syntax"),
+        (f"lcl={tmp_path / 'none.parquet'}", "file-missing"),
+    ):
+        with pytest.raises(UsageError, check=has_code(code, "--data")):
             bench("--quick", "--out", tmp_path / "out", "--data", data)
     (tmp_path / "points.csv").write_text("x,y,weight\n1,1,1\n")
-    with pytest.raises(InputError, match="no column meters"):
+    with pytest.raises(InputError, check=has_code("points-columns", "meters")):
         bench("--quick", "--out", tmp_path / "out", "--points", tmp_path / "points.csv", "--weight", "meters")
-    with pytest.raises(UsageError, match="no trials to report on"):
+    with pytest.raises(UsageError, check=has_code("no-trials")):
         bench("--quick", "--report-only", "--out", tmp_path / "out")
     assert not (tmp_path / "out").exists()

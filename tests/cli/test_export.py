@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from tests.codes import has_code
 from tests.release.conftest import GRID, WINDOW, make_estimate, make_label
 from typer.testing import CliRunner
 
@@ -69,7 +70,7 @@ def test_a_name_that_is_taken_is_refused_before_anything_is_computed(
     computed: list[str] = []
     for name in ("cells", "over", "answers_of", "values"):
         monkeypatch.setattr(Release, name, lambda *_, name=name, **__: computed.append(name))
-    with pytest.raises(UsageError, match="never overwritten"):
+    with pytest.raises(UsageError, check=has_code("out-exists")):
         write_export(release, work / "town", form, lambda stage, _: computed.append(stage))
     assert not computed
 

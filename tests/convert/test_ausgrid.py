@@ -5,6 +5,7 @@ from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
+from tests.codes import has_code
 
 from gridveil.model.errors import InputError
 
@@ -126,5 +127,5 @@ def test_a_line_that_cannot_be_read_is_counted(load: Any, line: bytes, why: str)
 
 @pytest.mark.parametrize("text", [b"", NOTE, HEADER.partition(b"\n")[2], HEADER.replace(b"23:30,", b"")])
 def test_another_header_is_refused(load: Any, text: bytes) -> None:
-    with pytest.raises(InputError, match="line 2 is not as it should be"):
+    with pytest.raises(InputError, check=has_code("line-unexpected", "line 2")):
         load("ausgrid", y=text)

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from typing import Any
 
 import pytest
+from tests.codes import has_code
 
 from gridveil.model.errors import InputError
 
@@ -104,5 +105,5 @@ def test_a_line_that_cannot_be_read_is_counted(load: Any, line: bytes, why: str)
     "header", [b"", b"MT_001;MT_002\n", HEADER.replace(b";", b","), b";MT_001;MT_001\n", b";\n", b";a;b\n"]
 )
 def test_another_header_is_refused(load: Any, header: bytes) -> None:
-    with pytest.raises(InputError, match="line 1 is not as it should be"):
+    with pytest.raises(InputError, check=has_code("line-unexpected", "line 1")):
         load("uci", LD=header + day("2011-01-01 00:15:00", "1", "2"))

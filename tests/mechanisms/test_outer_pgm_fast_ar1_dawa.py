@@ -4,6 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import numpy as np
 import pytest
+from tests.codes import has_code
 
 from gridveil.geography.grid import Grid
 from gridveil.mechanisms.registry import make
@@ -64,5 +65,5 @@ def test_only_noisy_answers_count(name: str) -> None:
 @pytest.mark.parametrize(("name", "parameter"), [("outer", "share=1"), ("pgm", "rounds=0"), ("fast", "fraction=0")])
 def test_parameters_are_checked(name: str, parameter: str) -> None:
     key, _, value = parameter.partition("=")
-    with pytest.raises(UsageError, match=key):
+    with pytest.raises(UsageError, check=has_code("parameter-invalid", key)):
         make(name, {key: value})

@@ -3,6 +3,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.codes import has_code
 from tests.mechanisms.test_simple import BOUND, READINGS, WINDOW
 from tests.plugin import install
 
@@ -25,14 +26,14 @@ def test_every_mechanism_has_a_line_and_can_be_made(name: str) -> None:
 def test_parameters_are_checked_and_read_from_text() -> None:
     assert registry.make("stpt", {"depth": "4", "partition": "quantized"}).depth == 4
     assert registry.make("stpt-paper", {"buckets": 7}).buckets == 7
-    for name, parameters, words in (
-        ("stpt", {"dept": 4}, "no parameter dept; it has: .*depth"),
-        ("stpt", {"depth": "-1"}, "depth"),
-        ("stpt", {"partition": "rings"}, "partition"),
-        ("identity", {"k": 1}, "it has: none"),
-        ("stpd", {}, "there are: mosaic"),
+    for name, parameters, told in (
+        ("stpt", {"dept": 4}, ("parameter-unknown", "dept;", "depth")),
+        ("stpt", {"depth": "-1"}, ("parameter-invalid", "depth")),
+        ("stpt", {"partition": "rings"}, ("parameter-invalid", "partition")),
+        ("identity", {"k": 1}, ("parameter-unknown", "none")),
+        ("stpd", {}, ("name-unknown", "mosaic")),
     ):
-        with pytest.raises(UsageError, match=words):
+        with pytest.raises(UsageError, check=has_code(*told)):
             registry.make(name, parameters)
 
 

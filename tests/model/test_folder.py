@@ -7,6 +7,7 @@ from datetime import UTC, date, datetime
 from pathlib import Path
 
 import pytest
+from tests.codes import has_code
 
 from gridveil.model import files as folder
 from gridveil.model.errors import UsageError
@@ -38,7 +39,7 @@ def test_a_failure_leaves_nothing(tmp_path: Path, new: type[new_file]) -> None:
 @pytest.mark.parametrize("new", [new_file, new_folder])
 def test_what_is_there_is_refused_be_it_a_dead_link(tmp_path: Path, new: type[new_file]) -> None:
     (tmp_path / "name").symlink_to(tmp_path / "nowhere")
-    with pytest.raises(UsageError, match="already there"), new(tmp_path / "name"):
+    with pytest.raises(UsageError, check=has_code("out-exists")), new(tmp_path / "name"):
         pytest.fail("nothing is to be written")
     assert names(tmp_path) == ["name"]
 
@@ -49,7 +50,7 @@ def test_a_file_that_turned_up_meanwhile_is_not_replaced(tmp_path: Path) -> None
             aside.write_text("mine")
             path.write_text("theirs")
 
-    with pytest.raises(UsageError, match="already there"):
+    with pytest.raises(UsageError, check=has_code("out-exists")):
         both(tmp_path / "name")
     assert names(tmp_path) == ["name"]
     assert (tmp_path / "name").read_text() == "theirs"
@@ -75,7 +76,7 @@ def test_not_even_one_that_turns_up_at_the_last_moment_is_replaced(
     monkeypatch.setattr(folder, "_sync", lambda file: (real(file), path.write_text("theirs")))
     looks: list[Path] = []
     monkeypatch.setattr(folder, "_refuse_existing", looks.append)
-    with pytest.raises(UsageError, match="already there"):
+    with pytest.raises(UsageError, check=has_code("out-exists")):
         write()
     assert path.read_text() == "theirs"
     assert names(tmp_path) == ["name"]

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.codes import has_code
 from tests.leak import town
 
 from gridveil.model.errors import UsageError
@@ -47,16 +48,16 @@ def test_it_has_what_a_release_must_not_have() -> None:
 def test_it_is_never_inside_the_release(place: str, monkeypatch: pytest.MonkeyPatch) -> None:
     Path("link").symlink_to("release")
     monkeypatch.setattr(Plan, "ingest", lambda _: pytest.fail("read too soon"))
-    with pytest.raises(UsageError, match="inside the release"):
+    with pytest.raises(UsageError, check=has_code("record-inside-release")):
         published(Path(place))
 
 
 def test_it_is_refused_before_anything_is_read_where_it_cannot_be(monkeypatch: pytest.MonkeyPatch) -> None:
     Path("there.json").write_text("mine")
     monkeypatch.setattr(Plan, "ingest", lambda _: pytest.fail("read too soon"))
-    with pytest.raises(UsageError, match="never overwritten"):
+    with pytest.raises(UsageError, check=has_code("record-exists")):
         published(Path("there.json"))
-    with pytest.raises(UsageError, match="its folder is not there"):
+    with pytest.raises(UsageError, check=has_code("record-folder")):
         published(Path("nowhere/record.json"))
     assert Path("there.json").read_text() == "mine"
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import h5py
 import numpy as np
 import pytest
+from tests.codes import has_code
 from tests.release.conftest import GRID, WINDOW, make_estimate, make_label
 
 from gridveil.model.errors import InputError, UsageError
@@ -51,7 +52,7 @@ def test_one_step_is_what_was_published(release: Opened) -> None:
 
 @pytest.mark.parametrize("period", [(3, 3), (-1, 4), (0, 31), (5, 2)])
 def test_bad_periods_are_explained(publish: Callable[..., Path], period: tuple[int, int]) -> None:
-    with pytest.raises(UsageError, match="time range"):
+    with pytest.raises(UsageError, check=has_code("range-outside", "time")):
         open_release(publish()).cells(*period)
 
 
@@ -83,13 +84,13 @@ def test_numbers_that_are_not_finite_are_refused(publish: Callable[..., Path]) -
         file["consumption"][4, 2, 2] = np.nan
     opened = open_release(path)
     assert np.isfinite(opened.cells(3, 4).value).all()
-    with pytest.raises(InputError, match="not finite"):
+    with pytest.raises(InputError, check=has_code("values-unreadable", "not finite")):
         opened.cells(4, 5)
 
 
 def test_values_that_are_not_finite_are_not_written(tmp_path: Path) -> None:
     estimate = make_estimate("identity")
     estimate.values[3, 2, 28] = np.inf
-    with pytest.raises(UsageError, match="not finite"):
+    with pytest.raises(UsageError, check=has_code("estimate-not-finite")):
         write_release(tmp_path / "r", grid=GRID, window=WINDOW, estimate=estimate, label=make_label())
     assert not list(tmp_path.iterdir())

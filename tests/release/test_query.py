@@ -11,6 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from scipy import stats
+from tests.codes import has_code
 from tests.release.conftest import GRID, WINDOW, make_estimate, make_label
 
 from gridveil.geography.grid import Grid
@@ -127,31 +128,42 @@ def test_times_can_be_said_in_many_ways(publish: Callable[..., Path]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("asked", "message"),
+    ("asked", "told"),
     [
-        ({"x": (3, 3)}, "x range 3:3 is empty"),
-        ({"x": 3}, "x 3: give a start and an end"),
-        ({"y": (1, 2, 3)}, "give a start and an end"),
-        ({"time": "2013-02-04"}, "give a start and an end"),
-        ({"y": (0, 6)}, "y goes from 0 to 5"),
-        ({"x": (-1, 2)}, "outside"),
-        ({"time": (0, 31)}, "time goes from 0 to 30"),
-        ({"time": ("2013-02-04T00:10", "2013-02-04T02")}, "2013-02-04T00:00:00Z and 2013-02-04T01:00:00Z"),
-        ({"time": ("2013-02-04T02", "2013-02-04T02")}, "empty"),
-        ({"time": ("2013-02-03T23", "2013-02-04T02")}, "outside the window, 2013-02-04T00:00:00Z to 2013-02-05T06"),
-        ({"time": ("yesterday", "today")}, "ISO time"),
+        ({"x": (3, 3)}, ("range-outside", "x range 3:3")),
+        ({"x": 3}, ("range-syntax", "x 3")),
+        ({"y": (1, 2, 3)}, ("range-syntax", "y")),
+        ({"time": "2013-02-04"}, ("range-syntax", "time")),
+        ({"y": (0, 6)}, ("range-outside", "0 to 5")),
+        ({"x": (-1, 2)}, ("range-outside", "-1:2")),
+        ({"time": (0, 31)}, ("range-outside", "0 to 30")),
+        (
+            {"time": ("2013-02-04T00:10", "2013-02-04T02")},
+            ("time-inside-step", "2013-02-04T00:00:00Z", "2013-02-04T01:00:00Z"),
+        ),
+        ({"time": ("2013-02-04T02", "2013-02-04T02")}, ("time-empty",)),
+        ({"time": ("2013-02-03T23", "2013-02-04T02")}, ("time-outside", "2013-02-04T00:00:00Z to 2013-02-05T06")),
+        ({"time": ("yesterday", "today")}, ("time-syntax",)),
     ],
 )
-def test_a_bad_question_is_explained(publish: Callable[..., Path], asked: dict[str, object], message: str) -> None:
-    with pytest.raises(UsageError, match=message):
+def test_a_bad_question_is_explained(
+    publish: Callable[..., Path], asked: dict[str, object], told: tuple[str, ...]
+) -> None:
+    with pytest.raises(UsageError, check=has_code(*told)):
         open_release(publish()).query(**asked)
 
 
 @pytest.mark.parametrize(
-    "ranges", [[[0, 1, 0, 1, 0]], [[0, 1, 0, 1, 0, 31]], [[0.0, 1, 0, 1, 0, 1]], [[0, 1, 1, 1, 0, 1]]]
+    ("ranges", "code"),
+    [
+        ([[0, 1, 0, 1, 0]], "ranges-shape"),
+        ([[0, 1, 0, 1, 0, 31]], "range-outside"),
+        ([[0.0, 1, 0, 1, 0, 1]], "ranges-shape"),
+        ([[0, 1, 1, 1, 0, 1]], "range-outside"),
+    ],
 )
-def test_bad_ranges_are_explained(publish: Callable[..., Path], ranges: list[list[float]]) -> None:
-    with pytest.raises(UsageError, match="range"):
+def test_bad_ranges_are_explained(publish: Callable[..., Path], ranges: list[list[float]], code: str) -> None:
+    with pytest.raises(UsageError, check=has_code(code)):
         open_release(publish()).values_of(ranges)
 
 

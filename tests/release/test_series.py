@@ -12,6 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from tests.codes import has_code
 from tests.release.conftest import GRID, WINDOW
 
 from gridveil.geography.area import Area
@@ -123,27 +124,41 @@ def test_sums_too_large_for_memory_are_read_by_planes(
         assert opened._prefix._held is None
 
 
-@pytest.mark.parametrize("periods", [[0, 1], [[0, 31]], [[-1, 3]], [[3, 3]], [[0.0, 1.0]], [["a", "b"]], [[0, 1, 2]]])
-def test_bad_periods_are_explained(publish: Callable[..., Path], periods: Any) -> None:
-    with pytest.raises(UsageError, match="period"):
+@pytest.mark.parametrize(
+    ("periods", "code"),
+    [
+        *((periods, "periods-shape") for periods in ([0, 1], [[0.0, 1.0]], [["a", "b"]], [[0, 1, 2]])),
+        *((periods, "period-outside") for periods in ([[0, 31]], [[-1, 3]], [[3, 3]])),
+    ],
+)
+def test_bad_periods_are_explained(publish: Callable[..., Path], periods: Any, code: str) -> None:
+    with pytest.raises(UsageError, check=has_code(code)):
         open_release(publish()).over(Area.box(GRID), periods)
 
 
 @pytest.mark.parametrize(
-    "schedules", [np.ones(30), np.ones((1, 29)), np.full((1, 30), np.nan), [["a"] * 30], [[1], []], np.zeros((1, 30))]
+    ("schedules", "code"),
+    [
+        (np.ones(30), "schedules-shape"),
+        (np.ones((1, 29)), "schedules-shape"),
+        (np.full((1, 30), np.nan), "schedules-shape"),
+        ([["a"] * 30], "schedules-shape"),
+        ([[1], []], "schedules-shape"),
+        (np.zeros((1, 30)), "schedule-empty"),
+    ],
 )
-def test_bad_schedules_are_explained(publish: Callable[..., Path], schedules: Any) -> None:
-    with pytest.raises(UsageError, match="schedules"):
+def test_bad_schedules_are_explained(publish: Callable[..., Path], schedules: Any, code: str) -> None:
+    with pytest.raises(UsageError, check=has_code(code)):
         open_release(publish()).at(Area.box(GRID), schedules)
 
 
 def test_areas_of_other_maps_and_too_many_limits_are_refused(publish: Callable[..., Path]) -> None:
     opened = open_release(publish())
-    with pytest.raises(UsageError, match=r"map of 8 x 5"):
+    with pytest.raises(UsageError, check=has_code("area-shape", "8 x 5")):
         opened.over(Area.box(Grid(0, 0, 1, 1, nx=3, ny=2)), [[0, 1]])
-    with pytest.raises(UsageError, match="not both"):
+    with pytest.raises(UsageError, check=has_code("area-and-range")):
         opened.query(x=(0, 1), area=Area.box(GRID))
-    with pytest.raises(UsageError, match="type is Point"):
+    with pytest.raises(UsageError, check=has_code("polygon-syntax", "Point")):
         opened.query(area={"type": "Point", "coordinates": [0, 51.3]})
 
 
@@ -152,7 +167,7 @@ def test_weights_of_an_area_are_shares(release: Opened) -> None:
     for wrong in (-0.25, 1.5, np.nan):
         weights = np.zeros(SHAPE)
         weights[2, 3] = wrong
-        with pytest.raises(UsageError, match="from 0 to 1"):
+        with pytest.raises(UsageError, check=has_code("area-weights")):
             opened.over(Area(weights), [(0, 4)])
-        with pytest.raises(UsageError, match="from 0 to 1"):
+        with pytest.raises(UsageError, check=has_code("area-weights")):
             opened.at(Area(weights), np.ones((1, WINDOW.steps)))

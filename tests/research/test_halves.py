@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from tests.codes import has_code
 
 from gridveil.model.errors import UsageError
 from gridveil.research.datasets.halves import WEEKS, HalfTowns
@@ -31,5 +32,5 @@ def test_halves_share_neither_hours_nor_households() -> None:
 
 @pytest.mark.parametrize("name", ["half-250", "report", "report-many", "lcl"])
 def test_other_names_are_refused(name: str) -> None:
-    with pytest.raises(UsageError, match="HALF-N"):
+    with pytest.raises(UsageError, check=has_code("half-syntax")):
         towns()(name, "uniform", 0)

@@ -4,6 +4,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from tests.codes import has_code
 
 from gridveil.geography.grid import Grid
 from gridveil.model.errors import InputError, UsageError
@@ -97,16 +98,16 @@ def test_homes_spread_around_their_point_as_many_metres_east_as_north() -> None:
 
 
 def test_density_wants_points_and_their_extent() -> None:
-    with pytest.raises(UsageError, match="needs them"):
+    with pytest.raises(UsageError, check=has_code("placement-points", "density")):
         place("density", 1, GRID, 0)
-    with pytest.raises(UsageError, match="points and weights are for density"):
+    with pytest.raises(UsageError, check=has_code("placement-points", "uniform")):
         place("uniform", 1, GRID, 0, TOWN)
-    with pytest.raises(UsageError, match="extent"):
+    with pytest.raises(UsageError, check=has_code("points-extent")):
         place("density", 1, GRID, 0, TOWN)
 
 
 def test_an_unknown_placement_is_refused_with_the_names() -> None:
-    with pytest.raises(UsageError, match="uniform, normal, one-per-cell, density"):
+    with pytest.raises(UsageError, check=has_code("placement-unknown", "uniform, normal, one-per-cell, density")):
         place("nowhere", 1, GRID, 0)
 
 
@@ -146,18 +147,18 @@ def test_points_come_from_csv_too(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "what"),
+    ("text", "code"),
     [
-        ("x,y\n1,1\n", "no column weight"),
-        ("x,y,weight\n1,1,-1\n", "at least 0"),
-        ("x,y,weight\n1,1,0\n", "not all 0"),
-        ("x,y,weight\n1,1,\n2,2,1\n", "at least 0"),
-        ("x,y,weight\n1,1,a\n", "must be numbers"),
-        ("x,y,weight\n1\n", "not readable as CSV"),
+        ("x,y\n1,1\n", "points-columns"),
+        ("x,y,weight\n1,1,-1\n", "points-weights"),
+        ("x,y,weight\n1,1,0\n", "points-weights"),
+        ("x,y,weight\n1,1,\n2,2,1\n", "points-weights"),
+        ("x,y,weight\n1,1,a\n", "points-not-numbers"),
+        ("x,y,weight\n1\n", "points-unreadable"),
     ],
 )
-def test_a_table_that_is_no_density_is_refused(tmp_path: Path, text: str, what: str) -> None:
+def test_a_table_that_is_no_density_is_refused(tmp_path: Path, text: str, code: str) -> None:
     path = tmp_path / "points.csv"
     path.write_text(text)
-    with pytest.raises(InputError, match=what):
+    with pytest.raises(InputError, check=has_code(code, "points.csv")):
         read_points(path)

@@ -2,6 +2,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.codes import has_code
 
 from gridveil.model.errors import UsageError
 from gridveil.research.datasets.dataset import Dataset
@@ -48,12 +49,12 @@ def test_the_statistics_hold_for_other_windows(steps: int, train_steps: int) -> 
 
 
 def test_too_few_readings_cannot_have_the_statistics() -> None:
-    with pytest.raises(UsageError, match="ask for more steps"):
+    with pytest.raises(UsageError, check=has_code("standin-too-short")):
         make_standin("TX", steps=1, train_steps=0)
 
 
 def test_an_unknown_stand_in_is_refused_with_the_names() -> None:
-    with pytest.raises(UsageError, match="CER, CA, MI, TX"):
+    with pytest.raises(UsageError, check=has_code("standin-unknown", "CER, CA, MI, TX")):
         make_standin("NY")
 
 
@@ -119,7 +120,7 @@ def test_tuning_is_another_town() -> None:
 
 
 def test_an_unknown_data_set_is_refused_with_the_names() -> None:
-    with pytest.raises(UsageError, match="lcl, CER, CA, MI, TX"):
+    with pytest.raises(UsageError, check=has_code("dataset-unknown", "lcl, CER, CA, MI, TX")):
         open_dataset("NY")
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from tests.codes import has_code
 
 from gridveil.model.errors import GridveilError, InputError, UsageError
 from gridveil.research.compare.study import Study, run_study
@@ -85,14 +86,14 @@ def test_a_study_of_something_else_is_not_mixed_in(tmp_path: Path) -> None:
     path = tmp_path / "s.jsonl"
     run_study(TRIALS, add, path, about={"data": "a", "shape": (1, 2)}, workers=1)
     run_study(TRIALS, add, path, about={"data": "a", "shape": (1, 2)}, workers=1)
-    with pytest.raises(UsageError, match="other data or settings"):
+    with pytest.raises(UsageError, check=has_code("study-other")):
         run_study(TRIALS, add, path, about={"data": "b"}, workers=1)
 
 
 def test_a_file_that_is_no_study_is_refused_and_left_alone(tmp_path: Path) -> None:
     path = tmp_path / "notes.txt"
     path.write_text("dear diary\n")
-    with pytest.raises(InputError, match="line 1"):
+    with pytest.raises(InputError, check=has_code("study-unreadable", "line 1")):
         run_study(TRIALS, add, path, workers=1)
     assert path.read_text() == "dear diary\n"
 
@@ -111,7 +112,7 @@ def test_two_studies_do_not_write_to_one_file(tmp_path: Path) -> None:
 def test_a_worker_that_is_ended_stops_the_study_and_keeps_what_is_done(tmp_path: Path) -> None:
     path = tmp_path / "s.jsonl"
     run_study(TRIALS, add, path, workers=1)
-    with pytest.raises(GridveilError, match="run the same again"):
+    with pytest.raises(GridveilError, check=has_code("worker-ended")):
         run_study([*TRIALS, Sum(666), Sum(7)], add, path, workers=2)
     assert sums(run_study([*TRIALS, Sum(7)], add, path, workers=1)) == [1, 2, 3, 4, 5, 8]
 

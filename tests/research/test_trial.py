@@ -3,6 +3,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from tests.codes import has_code
 from tests.research.towns import STEPS, SmallTowns, small_town
 
 from gridveil.mechanisms.registry import COMPARISON_ONLY
@@ -95,12 +96,12 @@ def test_a_yardstick_that_hides_cells_is_scored() -> None:
 
 
 def test_parameters_reach_the_mechanism() -> None:
-    with pytest.raises(UsageError, match="no parameter depth"):
+    with pytest.raises(UsageError, check=has_code("parameter-unknown", "depth")):
         RUN(replace(TRIAL, parameters=(("depth", 3),)))
 
 
 def test_a_method_that_learns_from_more_than_there_is_is_refused() -> None:
-    with pytest.raises(UsageError, match="more steps before the window"):
+    with pytest.raises(UsageError, check=has_code("training-too-long")):
         RUN(replace(TRIAL, mechanism="stpt"))
 
 

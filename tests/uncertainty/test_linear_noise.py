@@ -14,6 +14,7 @@ import pytest
 import xarray
 from numpy.typing import NDArray
 from scipy import stats
+from tests.codes import has_code
 from tests.release.conftest import GRID, WINDOW, make_label
 
 from gridveil.geography.grid import Grid
@@ -208,21 +209,21 @@ def test_a_hundred_thousand_answers_take_seconds() -> None:
 
 
 @pytest.mark.parametrize(
-    "errors",
+    ("errors", "code"),
     [
-        LinearNoise(np.ones((7, 3)), None, None),
-        LinearNoise(None, np.ones((8, 3)), None),
-        LinearNoise(None, None, np.ones(30)),
-        LinearNoise(None, None, np.ones((30, 0))),
-        LinearNoise(None, None, np.ones((30, 2, 2))),
-        LinearNoise(None, None, np.ones((2, 30))),
-        LinearNoise(None, None, np.full((30, 1), np.nan)),
-        LinearNoise(np.full((8, 1), np.inf), None, None),
+        (LinearNoise(np.ones((7, 3)), None, None), "noise-factor-shape"),
+        (LinearNoise(None, np.ones((8, 3)), None), "noise-factor-shape"),
+        (LinearNoise(None, None, np.ones(30)), "noise-factor-shape"),
+        (LinearNoise(None, None, np.ones((30, 0))), "noise-factor-shape"),
+        (LinearNoise(None, None, np.ones((30, 2, 2))), "noise-factor-shape"),
+        (LinearNoise(None, None, np.ones((2, 30))), "noise-factor-shape"),
+        (LinearNoise(None, None, np.full((30, 1), np.nan)), "noise-factor-not-finite"),
+        (LinearNoise(np.full((8, 1), np.inf), None, None), "noise-factor-not-finite"),
     ],
     ids=["x", "y", "vector", "no column", "three axes", "transposed", "nan", "infinite"],
 )
-def test_factors_that_make_no_sense_are_refused(tmp_path: Path, errors: LinearNoise) -> None:
-    with pytest.raises(UsageError, match="factor"):
+def test_factors_that_make_no_sense_are_refused(tmp_path: Path, errors: LinearNoise, code: str) -> None:
+    with pytest.raises(UsageError, check=has_code(code)):
         publish(tmp_path / "r", errors)
     assert list(tmp_path.iterdir()) == []
 
@@ -240,7 +241,7 @@ CHANGES: dict[str, tuple[Callable[[h5py.File], object], str]] = {
     "negative": (lambda file: file["gridveil/noise_scale"].__setitem__(0, -1.0), "noise_scale is -1"),
     "nan scale": (lambda file: file["gridveil/noise_scale"].__setitem__(0, np.nan), "noise_scale is nan"),
     "many scales": (replaced("noise_scale", shape=(2,)), "shape"),
-    "shape": (replaced("noise_x", shape=(9, 12)), r"shape \(9, 12\)"),
+    "shape": (replaced("noise_x", shape=(9, 12)), "shape (9, 12)"),
     "vector": (replaced("noise_x", data=np.ones(8)), "not a matrix"),
     "scalar": (replaced("noise_x", shape=()), "shape"),
     "three axes": (replaced("noise_x", shape=(8, 2, 2)), "shape"),
@@ -261,9 +262,8 @@ def test_a_changed_file_is_refused(tmp_path: Path, name: str) -> None:
     change, message = CHANGES[name]
     with h5py.File(tmp_path / "r/consumption.nc", "r+") as file:
         change(file)
-    with pytest.raises(InputError, match=message) as caught:
+    with pytest.raises(InputError, check=has_code("values-unreadable", "consumption.nc", message)):
         open_release(tmp_path / "r").query()
-    assert "consumption.nc" in str(caught.value)
 
 
 def test_damaged_bytes_never_escape_as_another_error(tmp_path: Path) -> None:
@@ -292,5 +292,5 @@ def test_damaged_bytes_never_escape_as_another_error(tmp_path: Path) -> None:
 def test_vast_factors_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     publish(tmp_path / "r", MODELS["all"])
     monkeypatch.setattr("gridveil.release.format.read.MOST_FACTOR_BYTES", 100)
-    with pytest.raises(InputError, match="larger than in any"):
+    with pytest.raises(InputError, check=has_code("values-unreadable", "larger than in any")):
         open_release(tmp_path / "r")

@@ -7,6 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from tests.codes import has_code
 
 from gridveil.mechanisms.mosaic import Mosaic
 from gridveil.mechanisms.mosaic.measured import divide
@@ -89,7 +90,7 @@ def test_a_public_profile_is_where_it_starts_from() -> None:
     kernel = kernel_on(cube, window(48), epsilon=0.01, bound=FREE)
     values = Mosaic(profile=(*day, *day)).release(kernel.session()).dense().sum(axis=(0, 1))
     assert set(np.argsort(values)[-2:]) == {18, 42}
-    with pytest.raises(UsageError, match="profile"):
+    with pytest.raises(UsageError, check=has_code("parameter-invalid", "profile")):
         make("mosaic", {"profile": [1.0] * 24})
 
 

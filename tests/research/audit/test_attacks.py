@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.codes import has_code
 
 from gridveil.geography.grid import Grid
 from gridveil.model.errors import UsageError
@@ -212,7 +213,7 @@ def test_a_rate_is_counted_where_its_threshold_was_not_chosen() -> None:
 
 
 def test_staircase_noise_is_refused() -> None:
-    with pytest.raises(UsageError, match="written for Laplace noise"):
+    with pytest.raises(UsageError, check=has_code("attack-needs-laplace")):
         Listener().add_staircase(np.zeros(3, dtype=np.int64), Staircase(4, 2, 1.0))
 
 

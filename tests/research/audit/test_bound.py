@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from scipy import stats
+from tests.codes import has_code
 
 from gridveil.model.errors import UsageError
 from gridveil.research.audit.bound import DIRECTIONS, Attained, lower_bound, lower_limit, upper_limit
@@ -81,5 +82,5 @@ def test_certainty_is_found_in_few_runs() -> None:
 
 @pytest.mark.parametrize("values", [[1.0, 2.0], [[1.0] * 4] * 2, [1.0, 2.0, 3.0, float("nan")]])
 def test_what_is_no_statistic_is_refused(values: list[float]) -> None:
-    with pytest.raises(UsageError, match="one number"):
+    with pytest.raises(UsageError, check=has_code("statistic-shape")):
         lower_bound(values, [1.0] * 8, error=RARE)

@@ -5,6 +5,7 @@ import math
 
 import numpy as np
 import pytest
+from tests.codes import has_code
 
 from gridveil.model.errors import GridveilError
 from gridveil.research.audit.canaries import STEPS, TRAIN, canaries, world, worst_of_tree
@@ -68,7 +69,7 @@ def test_a_transcript_is_played_again_and_another_question_is_noticed() -> None:
     assert abs(log_ratio(recorder.said, again.said)) <= 1 / 3 + 1
     assert worst_ratio(recorder.said, again.said) == pytest.approx(1 / 3 + 1)
     for asked in (np.array([3.0, 4.5]), np.array([3.0])):
-        with pytest.raises(GridveilError, match="another question"):
+        with pytest.raises(GridveilError, check=has_code("replay-differs")):
             Repeater(recorder.said).add(np.zeros(len(asked), dtype=np.int64), asked)
-    with pytest.raises(GridveilError, match="another question"):
+    with pytest.raises(GridveilError, check=has_code("replay-differs")):
         again.add(np.array([1]), np.array([1.0]))

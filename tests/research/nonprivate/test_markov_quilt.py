@@ -4,6 +4,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+from tests.codes import has_code
 from tests.research.nonprivate.town import BOUND, place
 
 from gridveil.model.errors import UsageError
@@ -100,11 +101,11 @@ def test_the_noise_is_laplace_of_the_clip_times_sigma_on_clipped_sums() -> None:
 
 
 def test_a_model_must_be_a_chain_that_forgets() -> None:
-    for transitions, words in (
-        (((0.5, 0.4), (0.5, 0.5)), "adding up to 1"),
-        (((0.5, 0.5),), "square"),
-        (((1.0, 0.0), (0.5, 0.5)), "from each to each"),
-        (((1.0,),), "two levels"),
+    for transitions, code in (
+        (((0.5, 0.4), (0.5, 0.5)), "transitions-shape"),
+        (((0.5, 0.5),), "transitions-shape"),
+        (((1.0, 0.0), (0.5, 0.5)), "transitions-levels"),
+        (((1.0,),), "transitions-levels"),
     ):
-        with pytest.raises(UsageError, match=words):
+        with pytest.raises(UsageError, check=has_code(code)):
             MarkovQuilt(transitions)

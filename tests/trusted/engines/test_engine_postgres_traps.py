@@ -9,6 +9,7 @@ from typing import Any
 
 import psycopg
 import pytest
+from tests.codes import has_code
 from tests.trusted.engines.conftest import HOMES
 
 from gridveil.geography.grid import Grid
@@ -210,22 +211,22 @@ def test_engine_postgres_ids_are_padded_enumerated_numbered_or_unique(ask_postgr
 
 
 @pytest.mark.parametrize(
-    ("column", "kind", "told"),
+    ("column", "kind", "named"),
     [
-        ("household", "bytea", "column household is of type bytea; it must be text or whole numbers"),
-        ("household", "numeric(9,2)", "column household is of type numeric"),
-        ("household", "text[]", r"column household is of type text\[\]"),
-        ("kwh", "money", "column kwh is of type money; it must be a number"),
-        ("kwh", "boolean", "column kwh is of type boolean; it must be a number"),
-        ("kwh", "float8[]", "column kwh is of type double precision"),
-        ("timestamp", "int8", "column timestamp is of type int64; it must be a timestamp"),
-        ("timestamp", "interval", "column timestamp is of type interval; it must be a timestamp"),
-        ("timestamp", "tstzrange", "column timestamp is of type tstzrange"),
+        ("household", "bytea", "bytea"),
+        ("household", "numeric(9,2)", "numeric"),
+        ("household", "text[]", "text[]"),
+        ("kwh", "money", "money"),
+        ("kwh", "boolean", "boolean"),
+        ("kwh", "float8[]", "double precision"),
+        ("timestamp", "int8", "int64"),
+        ("timestamp", "interval", "interval"),
+        ("timestamp", "tstzrange", "tstzrange"),
     ],
 )
-def test_engine_postgres_refuses_other_types(ask_postgres: Any, column: str, kind: str, told: str) -> None:
+def test_engine_postgres_refuses_other_types(ask_postgres: Any, column: str, kind: str, named: str) -> None:
     kinds = {"household": "text", "timestamp": "timestamp", "kwh": "float8", column: kind}
-    with pytest.raises(InputError, match=told):
+    with pytest.raises(InputError, check=has_code("column-type", f"readings: column {column}", named)):
         ask_postgres(f"CREATE TABLE readings ({', '.join(f'{name} {k}' for name, k in kinds.items())})")
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.codes import has_code
 from tests.plugin import install
 
 from gridveil.cli import options
@@ -41,14 +42,21 @@ def test_a_publication_reaches_it() -> None:
         Plan.of(spec).ingest()
 
 
-@pytest.mark.parametrize("changes", [{"database": None}, {"master": "local[2]"}, {"scratch": Path("scratch")}])
-def test_settings_that_it_does_not_take_or_lacks_are_refused(changes: dict[str, Any]) -> None:
-    with pytest.raises(UsageError, match=next(iter(changes))):
+@pytest.mark.parametrize(
+    ("changes", "code"),
+    [
+        ({"database": None}, "engine-needs-setting"),
+        ({"master": "local[2]"}, "engine-setting"),
+        ({"scratch": Path("scratch")}, "engine-setting"),
+    ],
+)
+def test_settings_that_it_does_not_take_or_lacks_are_refused(changes: dict[str, Any], code: str) -> None:
+    with pytest.raises(UsageError, check=has_code(code, *changes)):
         make_spec({**PUBLIC, **GIVEN, **changes}).to_engine()
 
 
 def test_files_are_not_for_it() -> None:
-    with pytest.raises(UsageError, match="engine warehouse"):
+    with pytest.raises(UsageError, check=has_code("path-without-files", "warehouse")):
         make_spec({**PUBLIC, **GIVEN, "readings": "readings.parquet"}).tables()
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.codes import has_code
 
 from gridveil.geography.grid import Grid
 from gridveil.model.errors import BudgetError, UsageError
@@ -123,5 +124,5 @@ def test_what_the_kernel_refuses_is_not_debited() -> None:
 
 def test_a_permit_is_for_exact_noise_and_just_its_amount() -> None:
     for permit, noise in ((Clerk(WINDOW), SeededLaplace(0)), (Clerk(WINDOW, epsilon="2"), None)):
-        with pytest.raises(UsageError, match="permit"):
+        with pytest.raises(UsageError, check=has_code("permit-mismatch")):
             kernel_with(permit, noise=noise)

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.codes import has_code
 from tests.trusted.ledger.books import DAY, TOWN, copy_ledger, head_of, spend
 
 from gridveil.model.errors import GridveilError, InputError
@@ -46,7 +47,7 @@ def test_a_new_ledger_is_its_owners_and_nothing_else_is_left(sqlite: str) -> Non
 
 def test_a_failure_while_it_is_made_leaves_nothing(sqlite: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(store.SCHEMA, "heads", "CREATE nonsense")
-    with pytest.raises(InputError, match="no ledger can be made there"):
+    with pytest.raises(InputError, check=has_code("ledger-not-made")):
         create_ledger(sqlite)
     assert not list(Path(sqlite).parent.iterdir())
 
@@ -68,19 +69,19 @@ def test_what_is_no_ledger_is_refused_kindly(tmp_path: Path) -> None:
     create_ledger(str(newer))
     with closing(sqlite3.connect(newer)) as connection:
         connection.execute("PRAGMA user_version = 2")
-    for path, told in {
-        missing: "there is no ledger; make one: gridveil ledger init",
-        folder: "this is a folder; a ledger is a file: give a file name",
-        text: "no ledger but another file",
-        empty: "no ledger but another file",
-        foreign: "no ledger but another file",
-        newer: "version 2.*update it",
-        text / "below": "there is no ledger",
-        tmp_path / (300 * "a"): "cannot be reached",
-        tmp_path / "nul\0": "there is no ledger",
+    for path, code in {
+        missing: "ledger-missing",
+        folder: "ledger-not-a-file",
+        text: "ledger-not-one",
+        empty: "ledger-not-one",
+        foreign: "ledger-not-one",
+        newer: "ledger-too-new",
+        text / "below": "ledger-missing",
+        tmp_path / (300 * "a"): "ledger-unreachable",
+        tmp_path / "nul\0": "ledger-missing",
     }.items():
         before = path.read_bytes() if path in {text, empty, foreign} else None
-        with pytest.raises(InputError, match=told):
+        with pytest.raises(InputError, check=has_code(code)):
             open_ledger(str(path))
         assert before is None or path.read_bytes() == before
     for path in (folder, text, empty, foreign, text / "below", tmp_path / (300 * "a"), tmp_path / "nul\0"):

@@ -10,6 +10,7 @@ from typing import Any
 
 import psycopg
 import pytest
+from tests.codes import has_code
 from tests.trusted.ledger.books import DAY, FILES, WEEKS, copy_ledger, spend
 from tests.trusted.ledger.forgery import Execute, digest, forge, tampering
 
@@ -90,7 +91,7 @@ def test_a_changed_entry_is_noticed(where: str, ledger: Ledger, number: int, reh
         # Without a new hash the entry itself does not fit; with one, the next does not, or the head.
         assert f"entry {number}:" in told or (rehash and f"entry {number + 1}:" in told)
         assert f"population town, entry {number}: it is another one" in " ".join(ledger.check_against(exported))
-        with pytest.raises(InputError, match="nothing is debited"):
+        with pytest.raises(InputError, check=has_code("ledger-damaged")):
             ledger.permit("town", Fraction(1, 10), [DAY], {})
         with tampering(where) as execute:
             execute(
@@ -159,7 +160,7 @@ def test_edits_of_the_store_are_noticed(where: str, ledger: Ledger, edit: str) -
         for statement in statements:
             execute(statement)
     assert told in " ".join(ledger.verify())
-    with pytest.raises(InputError, match="damaged"):
+    with pytest.raises(InputError, check=has_code("ledger-damaged")):
         ledger.record_release(exported[3].hash, FILES)
     assert ledger.standing("weeks").spent == 0  # the other chain is sound
 
@@ -296,5 +297,5 @@ def test_the_canonical_text_is_the_only_one() -> None:
         entry.text.replace("population", "people"),
         entry.text.replace('"kind":"population"', '"kind":"debit"'),
     ):
-        with pytest.raises(InputError, match="not an entry of a ledger"):
+        with pytest.raises(InputError, check=has_code("entry-invalid")):
             Entry.from_text(text)

@@ -16,6 +16,7 @@ from typing import Any
 import duckdb
 import numpy as np
 import pytest
+from tests.codes import has_code
 from tests.trusted.source.parted import BOUND, GRID, ROWS, START, WINDOW, kept, told, write
 
 from gridveil import publish
@@ -82,7 +83,7 @@ def test_a_run_that_was_killed_goes_on(
     assert first.stat().st_mtime_ns == made
     assert len(kept(scratch)) == len(groups)
     assert not (scratch / "gridveil-scratch" / "aside-x").exists()
-    with pytest.raises(UsageError, match="another run is using it"):
+    with pytest.raises(UsageError, check=has_code("scratch-in-use")):
         ingest(*at, GRID, WINDOW, EngineSettings(scratch=scratch))
     assert told(source, report) == expected
     assert len(kept(scratch)) == len(groups)  # not before there is a release
@@ -276,17 +277,17 @@ def test_a_damaged_result_is_computed_again(expected: tuple[Any, ...], tmp_path:
     assert told(*ingest(*at, GRID, WINDOW, EngineSettings(scratch=scratch))) == expected
     [whole] = kept(scratch)
     whole.write_bytes(whole.read_bytes()[:4] + bytes(200) + whole.read_bytes()[204:])  # whole at its end only
-    with pytest.raises(InputError, match=r"scratch may be damaged: take gridveil-scratch away from there"):
+    with pytest.raises(InputError, check=has_code("table-unreadable", "gridveil-scratch")):
         told(*ingest(*at, GRID, WINDOW, EngineSettings(scratch=scratch)))
 
 
 def test_a_scratch_folder_that_is_not_ours_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    with pytest.raises(UsageError, match="no private folder can be made there"):
+    with pytest.raises(UsageError, check=has_code("scratch-not-writable")):
         DuckDBEngine(EngineSettings(scratch=tmp_path / "file"))
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / "gridveil-scratch").symlink_to(tmp_path / "elsewhere")
-    with pytest.raises(UsageError, match="it is a link"):
+    with pytest.raises(UsageError, check=has_code("scratch-not-private")):
         DuckDBEngine(EngineSettings(scratch=tmp_path))
 
 
@@ -298,11 +299,11 @@ def test_scratch_is_emptied_by_a_release_and_is_never_in_one(
     scratch, out = tmp_path / "scratch", tmp_path / "release"
     public = {"extent": "0,0,2,2", "grid": "2x2", "start": "2013-02-04T00:00", "steps": 6, "epsilon": 1}
     tables_at = {"readings": readings.path, "households": households.path, "no_ledger": True, "mechanism": "even"}
-    with pytest.raises(UsageError, match="inside the release"):
+    with pytest.raises(UsageError, check=has_code("scratch-inside-release")):
         publish(**public, **tables_at, out=out, scratch=out / "scratch")
     with monkeypatch.context() as patched:
         patched.setattr(publication, "write_release", lambda *_, **__: (_ for _ in ()).throw(OSError("no room")))
-        with pytest.raises(UsageError, match="could not be written"):
+        with pytest.raises(UsageError, check=has_code("release-not-written")):
             publish(**public, **tables_at, out=out, scratch=scratch)
     assert len(kept(scratch)) == 2
     stages: list[str] = []

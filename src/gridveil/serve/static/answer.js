@@ -57,6 +57,7 @@ function copyable(label) {
   };
 }
 
+/** @type {Mount} */
 export function mount(element, store, api) {
   const facts = store.release;
   const all = [0, facts.axes.time.steps];
@@ -86,6 +87,7 @@ export function mount(element, store, api) {
   const body = make('div', {class: 'answer-body'}, live, where, buttons, covers, typed.element);
   element.replaceChildren(make('h2', {class: 'sr'}, 'The answer'), body, trouble);
 
+  /** @returns {Table} */
   function rows() {
     const names = ['area', 'cells', 'start', 'end', ...ANSWER, 'share_of_map'];
     const {area, time, value, standard_error: error, low, high, share_of_map: share} = shown;
@@ -96,6 +98,7 @@ export function mount(element, store, api) {
   function show([answer, map], question) {
     [shown, asked] = [answer, question];
     const {area, zone} = question;
+    /** @type {Span} */
     const period = [answer.time.first, answer.time.last];
     body.hidden = false;
     trouble.replaceChildren();

@@ -6,6 +6,10 @@ const KEPT = 80;
 
 /** What the server refused, with its own sentence. */
 export class Refusal extends Error {
+  /**
+   * @param {string} sentence
+   * @param {number} [status]
+   */
   constructor(sentence, status) {
     super(sentence);
     this.status = status;
@@ -18,14 +22,21 @@ let release = '';
 
 let troubled = false;
 
-/** Tell listeners of trouble, and once that it is over. */
+/**
+ * Tell listeners of trouble, and once that it is over.
+ * @param {string | null} sentence
+ */
 function tell(sentence) {
   if (!sentence && !troubled) return;
   troubled = Boolean(sentence);
   for (const listener of listeners) listener(sentence);
 }
 
-/** Return what a promise gives, asking once for the same key; what fails is asked again next time. */
+/**
+ * Return what a promise gives, asking once for the same key; what fails is asked again next time.
+ * @param {string} key
+ * @param {() => Promise<any>} ask
+ */
 function once(key, ask) {
   if (!kept.has(key)) {
     const answer = ask();
@@ -39,6 +50,11 @@ function once(key, ask) {
   return answer;
 }
 
+/**
+ * @param {string} path
+ * @param {object} [body]
+ * @returns {Promise<Response>}
+ */
 async function request(path, body) {
   let response;
   try {
@@ -55,35 +71,52 @@ async function request(path, body) {
   throw new Refusal(typeof detail === 'string' ? detail : otherwise, response.status);
 }
 
+/**
+ * @param {string} path
+ * @param {object} [body]
+ */
 const json = (path, body) =>
   once(path + JSON.stringify(body ?? ''), async () => (await request(path, body)).json());
 
-/** Polygons as GeoJSON, their rings closed. */
+/**
+ * Polygons as GeoJSON, their rings closed.
+ * @param {Ring[][]} polygons
+ */
 export function geometry(polygons) {
   const closed = polygons.map((polygon) => polygon.map((ring) => [...ring, ring[0]]));
   const single = closed.length === 1;
   return {type: single ? 'Polygon' : 'MultiPolygon', coordinates: single ? closed[0] : closed};
 }
 
-/** Ask about an area: boxes as a GET that browsers can cache, polygons as a POST, for they may be long. */
+/**
+ * Ask about an area: boxes as a GET that browsers can cache, polygons as a POST, for they may be long.
+ * @param {string} what
+ * @param {Question} [question]
+ */
 function ask(what, {area = null, time = null, ...more} = {}) {
   const path = `/api/releases/${release}/${what}`;
   const given = Object.fromEntries(Object.entries(more).filter(([, value]) => value != null));
   if (area?.polygons) return json(path, {polygon: geometry(area.polygons), ...(time && {time}), ...given});
-  const query = new URLSearchParams(given);
+  const query = new URLSearchParams(/** @type {Record<string, string>} */ (given));
   if (area) query.set('x', area.x.join(':'));
   if (area) query.set('y', area.y.join(':'));
   if (time) query.set('time', time.join(':'));
   return json(`${path}?${query}`);
 }
 
-/** The four planes of a slice: value, error, low, high, row by row from the south-west cell. */
+/**
+ * The four planes of a slice: value, error, low, high, row by row from the south-west cell.
+ * @param {ArrayBuffer} buffer
+ * @param {number[]} shape rows and columns
+ * @returns {Omit<Slice, 'time'>}
+ */
 function readPlanes(buffer, [ny, nx]) {
   const size = nx * ny;
   const plane = (n) => new Float32Array(buffer, 4 * size * n, size);
   return {nx, ny, value: plane(0), error: plane(1), low: plane(2), high: plane(3)};
 }
 
+/** @type {Api} */
 export const api = {
   /** All further questions are about this release. */
   use(id) {

@@ -13,6 +13,7 @@ const NONE = 'Lay a GeoJSON file with borders over the map: each of its areas is
 const COLUMNS = ['Rank', 'Area', `Consumption, ${NINETY_FIVE} interval`];
 const LIFTED = 'Areas whose intervals overlap may be in another order.';
 
+/** @type {Mount} */
 export function mount(element, store, api) {
   const facts = store.release;
   const all = [0, facts.axes.time.steps];
@@ -33,13 +34,14 @@ export function mount(element, store, api) {
   }
 
   function mark({area}) {
-    for (const button of element.querySelectorAll('button[data-area]')) {
+    for (const button of /** @type {NodeListOf<HTMLElement>} */ (element.querySelectorAll('button[data-area]'))) {
       const chosen = Boolean(area?.polygons) && same(found[button.dataset.area].fitted, area);
       button.closest('tr').classList.toggle('chosen', chosen);
       button.setAttribute('aria-pressed', String(chosen));
     }
   }
 
+  /** @returns {Table} */
   function rows() {
     const {period} = JSON.parse(asked);
     const when = instants(period, facts);
@@ -112,7 +114,10 @@ export function mount(element, store, api) {
       return;
     }
     const question = {period: period ?? all, zone};
-    if (JSON.stringify(question) === asked) return mark(store.get());
+    if (JSON.stringify(question) === asked) {
+      mark(store.get());
+      return;
+    }
     asked = JSON.stringify(question);
     look(question);
   }

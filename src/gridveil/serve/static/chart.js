@@ -14,7 +14,7 @@ export function faded(colour, opacity) {
   const context = document.createElement('canvas').getContext('2d');
   context.fillStyle = colour;  // any CSS colour comes back as #rrggbb
   const hex = Math.round(255 * opacity).toString(16).padStart(2, '0');
-  return context.fillStyle.startsWith('#') ? context.fillStyle + hex : colour;
+  return String(context.fillStyle).startsWith('#') ? context.fillStyle + hex : colour;
 }
 
 /** Labels of a time axis: hours, and the date where a day begins; or dates, and the year where one begins. */

@@ -11,20 +11,34 @@ const ICONS = {
   back: 'M11 2v12L3 8z', play: 'M4 2v12l10-6z', pause: 'M3 2h4v12H3zM9 2h4v12H9z', forward: 'M5 2v12l8-6z',
 };
 
-/** How many steps each way of showing sums: one step, a day (where steps make up days), the whole window. */
+/**
+ * How many steps each way of showing sums: one step, a day (where steps make up days), the whole window.
+ * @param {TimeAxis} axis
+ * @returns {Record<string, number>}
+ */
 export function lengths({steps, step_seconds: seconds}) {
   const day = DAY / seconds;
   const whole = Number.isInteger(day) && day > 1 && day < steps;
   return {step: 1, ...(whole && {day}), all: steps};
 }
 
-/** The shown time that starts at or before a step, in pieces of so many steps; the last piece may be shorter. */
+/**
+ * The shown time that starts at or before a step, in pieces of so many steps; the last piece may be shorter.
+ * @param {number} first
+ * @param {number} length
+ * @param {number} steps
+ * @returns {Span}
+ */
 export function piece(first, length, steps) {
   const start = Math.floor(Math.min(Math.max(first, 0), steps - 1) / length) * length;
   return [start, Math.min(start + length, steps)];
 }
 
-/** Which way of showing a range of steps is; 'marked' is any other. */
+/**
+ * Which way of showing a range of steps is; 'marked' is any other.
+ * @param {Span} time
+ * @param {Facts} facts
+ */
 export function way(time, facts) {
   const {steps} = facts.axes.time;
   const known = Object.entries(lengths(facts.axes.time)).reverse();
@@ -36,6 +50,7 @@ function press(name, label, act, kind = '') {
   return make('button', attributes, icon(ICONS[name]));
 }
 
+/** @type {Mount} */
 export function mount(element, store, api) {
   const facts = store.release;
   const {steps, step_seconds: seconds} = facts.axes.time;
@@ -113,16 +128,16 @@ export function mount(element, store, api) {
     const marked = period || shown === 'marked';
     const ways = Object.keys(named).filter((name) => name in sizes || (name === 'marked' && marked));
     show.replaceChildren(...ways.map((name) => new Option(named[name], name, false, name === shown)));
-    scrub.step = shown === 'day' ? sizes.day : 1;
-    scrub.max = shown === 'day' ? piece(steps - 1, sizes.day, steps)[0] : steps - 1;
-    scrub.value = time[0];
+    scrub.step = String(shown === 'day' ? sizes.day : 1);
+    scrub.max = String(shown === 'day' ? piece(steps - 1, sizes.day, steps)[0] : steps - 1);
+    scrub.value = String(time[0]);
     scrub.setAttribute('aria-valuetext', span(time, facts, chosen));
     play.replaceChildren(icon(playing ? ICONS.pause : ICONS.play));
     play.setAttribute('aria-label', playing ? 'Pause' : 'Play');
     play.title = playing ? 'Pause' : 'Play';
     const known = [...new Set(['UTC', own, chosen])];
     zone.replaceChildren(
-      ...known.map((name) => new Option(zoneName(name), name, false, name === chosen && other.hidden)),
+      ...known.map((name) => new Option(zoneName(name), name, false, name === chosen && Boolean(other.hidden))),
       new Option('another …', '', false, !other.hidden));
   }
 

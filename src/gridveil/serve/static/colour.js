@@ -9,7 +9,11 @@ const LEVELS = 256;
 /** The blackest part is left out: on paper it looks like a hole, on a dark page it is one. */
 const DARKEST = 0.07;
 
-/** 256 colours from no consumption to the top of the scale; more consumption stands out from the page. */
+/**
+ * 256 colours from no consumption to the top of the scale; more consumption stands out from the page.
+ * @param {boolean} dark
+ * @returns {number[][]}
+ */
 export function palette(dark) {
   const stops = STOPS.map((hex) => [0, 2, 4].map((at) => parseInt(hex.slice(at, at + 2), 16)));
   return Array.from({length: LEVELS}, (_, level) => {
@@ -20,13 +24,27 @@ export function palette(dark) {
   });
 }
 
-/** Where on the scale, 0 to 1, a cell with this many kWh per step is: by square root, and never off the scale. */
+/**
+ * Where on the scale, 0 to 1, a cell with this many kWh per step is: by square root, and never off the scale.
+ * @param {number} perStep
+ * @param {number} top
+ */
 export const position = (perStep, top) => (top > 0 ? Math.sqrt(Math.min(Math.max(perStep / top, 0), 1)) : 0);
 
-/** Whether a value says little: its 95 % interval is wider than the value itself. */
+/**
+ * Whether a value says little: its 95 % interval is wider than the value itself.
+ * @param {number} value
+ * @param {number} low
+ * @param {number} high
+ */
 export const isUncertain = (value, low, high) => high - low > Math.abs(value);
 
-/** Round numbers to write below the scale, far enough apart to be read. */
+/**
+ * Round numbers to write below the scale, far enough apart to be read.
+ * @param {number} top
+ * @param {number} [room]
+ * @param {number} [last]
+ */
 export function marks(top, room = 0.12, last = 0.46) {
   if (!(top > 0)) return [0];
   const power = 10 ** Math.floor(Math.log10(top));
@@ -41,7 +59,11 @@ export function marks(top, room = 0.12, last = 0.46) {
 
 /**
  * Colour a slice, north up, and mark what is uncertain.
- * @returns {{colours: Uint8ClampedArray, uncertain: Uint8ClampedArray}} RGBA, row by row from the north-west cell
+ * @returns {Record<'colours' | 'uncertain', Uint8ClampedArray<ArrayBuffer>>} RGBA, row by row from the north-west cell
+ * @param {Slice} slice
+ * @param {number} steps
+ * @param {number} top
+ * @param {number[][]} colours
  */
 export function colourise({nx, ny, value, low, high}, steps, top, colours) {
   const painted = new Uint32Array(nx * ny);

@@ -41,11 +41,14 @@ export function basis(lengths, seconds) {
 
 const signed = (text) => (text.startsWith('−') ? text : `+${text}`);
 
+/** @type {Mount} */
 export function mount(element, store, api) {
   const facts = store.release;
   const {steps, step_seconds: seconds} = facts.axes.time;
+  /** @type {Span} */
   const all = [0, steps];
-  let rows = [];
+  /** @type {Table} */
+  let rows = [[], []];
 
   const keep = () => {
     const {area, period} = store.get();
@@ -114,6 +117,7 @@ export function mount(element, store, api) {
     );
   }
 
+  /** @returns {Table} */
   function csv(sides) {
     const names = ['which', 'area', 'cells', 'start', 'end', ...ANSWER];
     return [names, sides.map(({area, period, total}, i) => [

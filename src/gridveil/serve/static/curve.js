@@ -9,23 +9,37 @@ import {NINETY_FIVE, amount, instant, interval, place, span} from './words.js';
 
 const CLICK = 4;  // pixels: less than this is no drag
 
-/** What the curve is of: one area, or the two that are compared. */
+/**
+ * What the curve is of: one area, or the two that are compared.
+ * @param {View} state
+ */
 export function curveQuestion({area, other, zone}) {
   const differs = other && JSON.stringify(other.area) !== JSON.stringify(area);
   return {area, zone, others: differs ? {area: other.area} : null};
 }
 
-/** The series of one area, or of two. */
+/**
+ * The series of one area, or of two.
+ * @param {CurveQuestion} question
+ * @param {Facts} facts
+ * @param {Api} api
+ * @returns {Promise<[Series, Series | null]>}
+ */
 export function askCurve({area, others}, facts, api) {
   const {steps, step_seconds: seconds} = facts.axes.time;
   const every = stepsPerPoint(steps, seconds);
   return Promise.all([api.series({area, every}), others && api.series({area: others.area, every})]);
 }
 
-/** What a chart draws of them. */
+/**
+ * What a chart draws of them.
+ * @param {[Series, Series | null]} series
+ * @param {Facts} facts
+ * @param {string} zone
+ */
 export function curveLines([first, second], facts, zone) {
   const {steps} = facts.axes.time;
-  const edge = (step) => instant(step, facts) / 1000;
+  const edge = (step) => Number(instant(step, facts)) / 1000;
   const alone = first.value.length === 1;  // one point is drawn as long as it lasts
   const all = (values) => (alone ? [values[0], values[0]] : values);
   const line = (series, colour) => ({value: all(series.value), low: all(series.low), high: all(series.high), colour});
@@ -38,7 +52,10 @@ export function curveLines([first, second], facts, zone) {
   };
 }
 
-/** "kWh per hour", and what else there is to know about points. */
+/**
+ * "kWh per hour", and what else there is to know about points.
+ * @param {Facts} facts
+ */
 export function curveUnit(facts) {
   const {steps, step_seconds: seconds} = facts.axes.time;
   const every = stepsPerPoint(steps, seconds);
@@ -46,11 +63,12 @@ export function curveUnit(facts) {
   return [`kWh per ${lasting(every, facts)}`, short];
 }
 
+/** @type {Mount} */
 export function mount(element, store, api) {
   const facts = store.release;
   const {steps, step_seconds: seconds} = facts.axes.time;
   const every = stepsPerPoint(steps, seconds);
-  const edge = (step) => instant(step, facts) / 1000;
+  const edge = (step) => Number(instant(step, facts)) / 1000;
   let [shown, other, pending, anchor, resting] = [null, null, null, null, true];
 
   const [unit, short] = curveUnit(facts);
@@ -121,10 +139,13 @@ export function mount(element, store, api) {
     return other ? `${when}: A ${say(shown)}; B ${say(other)}` : `${when}: ${say(shown)}`;
   }
 
+  /** @returns {Table} */
   function rows() {
-    const line = ({value, standard_error: error, low, high, ...series}, area) => value.map((kwh, i) => (
-      [place(area), ...instants(covered(series, i), facts), kwh, error[i], low[i], high[i]]
-    ));
+    /** @param {Series} series @param {Area | null} area */
+    const line = (series, area) => series.value.map((kwh, i) => [
+      place(area), ...instants(covered(series, i), facts),
+      kwh, series.standard_error[i], series.low[i], series.high[i],
+    ]);
     const {area, other: compared} = store.get();
     const names = ['area', 'start', 'end', ...ANSWER];
     return [names, [...line(shown, area), ...(other ? line(other, compared.area) : [])]];
@@ -186,7 +207,7 @@ export function mount(element, store, api) {
 
   let drag = null;
   frame.addEventListener('pointerdown', (event) => {
-    if (event.button || !shown || !event.target.closest('.u-over')) return;
+    if (event.button || !shown || !/** @type {Element} */ (event.target).closest('.u-over')) return;
     drag = {from: pointUnder(event), x: event.clientX, moved: false};
     frame.setPointerCapture(event.pointerId);
   });

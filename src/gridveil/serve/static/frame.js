@@ -11,16 +11,24 @@ const CUTS = 32;
 const MOST_CUTS = 512;
 
 const fitted = new WeakMap();
+/**
+ * @param {number} value
+ * @param {number} low
+ * @param {number} high
+ */
 const clamp = (value, low, high) => Math.min(Math.max(value, low), high);
 
 /**
  * The facts' lattice of longitudes and latitudes, or of the map's corners in its own units, and the way that the
  * world goes on beyond the map: change of both coordinates per width and height of the map.
+ * @param {Facts} facts
+ * @returns {Lattice}
  */
 function lattice(facts) {
   if (!fitted.has(facts)) {
     const {lonlat, axes: {x, y}} = facts;
-    const rows = lonlat ?? [y.start, y.end].map((north) => [x.start, x.end].map((east) => [east, north]));
+    /** @type {Point[][]} */
+    const rows = lonlat ?? [y.start, y.end].map((north) => [[x.start, north], [x.end, north]]);
     const [sw, se, nw, ne] = [rows[0][0], rows[0].at(-1), rows.at(-1)[0], rows.at(-1).at(-1)];
     const across = [0, 1].map((i) => (se[i] - sw[i] + ne[i] - nw[i]) / 2);
     const up = [0, 1].map((i) => (nw[i] - sw[i] + ne[i] - se[i]) / 2);
@@ -30,7 +38,13 @@ function lattice(facts) {
   return fitted.get(facts);
 }
 
-/** Where a share of the map's width and height is: in proportion between four points, straight on beyond the map. */
+/**
+ * Where a share of the map's width and height is: in proportion between four points, straight on beyond the map.
+ * @param {Lattice} lattice
+ * @param {number} u
+ * @param {number} v
+ * @returns {Point}
+ */
 function worldAt({rows, across, up}, u, v) {
   const [inU, inV] = [clamp(u, 0, 1), clamp(v, 0, 1)];
   const [a, b] = [inU * (rows[0].length - 1), inV * (rows.length - 1)];
@@ -44,7 +58,12 @@ function worldAt({rows, across, up}, u, v) {
   return [at(0), at(1)];
 }
 
-/** Longitude and latitude where the grid has them, else the grid's own units, of a point given in cells. */
+/**
+ * Longitude and latitude where the grid has them, else the grid's own units, of a point given in cells.
+ * @param {Facts} facts
+ * @param {Point} cell
+ * @returns {Point}
+ */
 export function toWorld(facts, [x, y]) {
   return worldAt(lattice(facts), x / facts.axes.x.size, y / facts.axes.y.size);
 }
@@ -52,6 +71,9 @@ export function toWorld(facts, [x, y]) {
 /**
  * The opposite: a point in cells, perhaps outside the grid. Each try goes as far as the map's sides say; on a map that
  * is no larger than a country a few suffice, and one where it is north up.
+ * @param {Facts} facts
+ * @param {Point} world
+ * @returns {Point}
  */
 export function toCells(facts, [east, north]) {
   const known = lattice(facts);
@@ -69,7 +91,13 @@ export function toCells(facts, [east, north]) {
   return [NaN, NaN];
 }
 
-/** A ring of corners in cells, its edges straight in longitude and latitude as the server takes them. */
+/**
+ * A ring of corners in cells, its edges straight in longitude and latitude as the server takes them.
+ * @param {Facts} facts
+ * @param {Ring} ring
+ * @param {boolean} [closed]
+ * @returns {Ring}
+ */
 export function ringCells(facts, ring, closed = true) {
   const corners = ring.map((corner) => toCells(facts, corner));
   if (!lattice(facts).bent) return corners;
@@ -80,18 +108,28 @@ export function ringCells(facts, ring, closed = true) {
     const to = corners[next];
     const length = Math.hypot((to[0] - from[0]) / x.size, (to[1] - from[1]) / y.size);
     const cuts = clamp(Math.ceil(CUTS * length), 1, MOST_CUTS) || 1;
-    const between = (share) => [0, 1].map((i) => ring[n][i] + share * (ring[next][i] - ring[n][i]));
+    const along = (share, i) => ring[n][i] + share * (ring[next][i] - ring[n][i]);
+    /** @returns {Point} */
+    const between = (share) => [along(share, 0), along(share, 1)];
     return Array.from({length: cuts}, (_, cut) => (cut ? toCells(facts, between(cut / cuts)) : from));
   });
 }
 
-/** West, east, south and north of the map, in longitude and latitude where it has them. */
+/**
+ * West, east, south and north of the map, in longitude and latitude where it has them.
+ * @param {Facts} facts
+ */
 export function limits(facts) {
   const points = lattice(facts).rows.flat();
   return [0, 1].flatMap((i) => [Math.min, Math.max].map((pick) => pick(...points.map((point) => point[i]))));
 }
 
-/** At which share of the map's lower (axis 0) or left (axis 1) side a longitude or latitude is. */
+/**
+ * At which share of the map's lower (axis 0) or left (axis 1) side a longitude or latitude is.
+ * @param {Facts} facts
+ * @param {number} value
+ * @param {0 | 1} axis
+ */
 export function shareAt(facts, value, axis) {
   const known = lattice(facts);
   const at = (share) => (axis ? worldAt(known, 0, share) : worldAt(known, share, 0))[axis];
@@ -105,7 +143,12 @@ export function shareAt(facts, value, axis) {
   return (low + high) / 2;
 }
 
-/** Round numbers between two ends, about `count` of them. */
+/**
+ * Round numbers between two ends, about `count` of them.
+ * @param {number} from
+ * @param {number} to
+ * @param {number} [count]
+ */
 export function ticks(from, to, count = 5) {
   const rough = Math.abs(to - from) / count;
   const power = 10 ** Math.floor(Math.log10(rough));
@@ -117,13 +160,22 @@ export function ticks(from, to, count = 5) {
   return {values, decimals};
 }
 
-/** The largest round length that fits, for the scale bar. */
+/**
+ * The largest round length that fits, for the scale bar.
+ * @param {number} most
+ */
 export function roundLength(most) {
   const power = 10 ** Math.floor(Math.log10(most));
   return [5, 2, 1].find((times) => times * power <= most) * power;
 }
 
-/** A map of the grid in so many pixels: as wide as there is room, no higher than `most`, cells in their true shape. */
+/**
+ * A map of the grid in so many pixels: as wide as there is room, no higher than `most`, cells in their true shape.
+ * @param {Facts} facts
+ * @param {number} width
+ * @param {number} most
+ * @returns {Frame}
+ */
 export function frame(facts, width, most) {
   const {x, y} = facts.axes;
   const [cellWidth, cellHeight] = facts.cell_metres ?? [(x.end - x.start) / x.size, (y.end - y.start) / y.size];

@@ -34,6 +34,7 @@ function orderInWords(settled, count) {
     `${settled} of these cells then ${settled === 1 ? 'has' : 'have'} no other place, the others may change places.`;
 }
 
+/** @type {Mount} */
 export function mount(element, store, api) {
   const facts = store.release;
   let shown = null;
@@ -55,7 +56,7 @@ export function mount(element, store, api) {
   }
 
   function mark({area}) {
-    for (const button of element.querySelectorAll('button[data-x]')) {
+    for (const button of /** @type {NodeListOf<HTMLElement>} */ (element.querySelectorAll('button[data-x]'))) {
       const {x, y} = button.dataset;
       const chosen = area?.x && [area.x, area.y].flat().join() === [x, +x + 1, y, +y + 1].join();
       button.closest('tr').classList.toggle('chosen', Boolean(chosen));
@@ -63,6 +64,10 @@ export function mount(element, store, api) {
     }
   }
 
+  /**
+   * @param {Highest} answer
+   * @param {{time: Span, marked: boolean, zone: string}} question
+   */
   function show(answer, {marked, zone}) {
     shown = answer;
     const {cells, time} = answer;

@@ -97,6 +97,7 @@ function body(facts) {
     ...(facts.cite ? part('How to cite', say(facts.cite)) : []));
 }
 
+/** @type {Mount<HTMLDialogElement>} */
 export function mount(element, store) {
   const facts = store.release;
   const button = document.getElementById('how-private');

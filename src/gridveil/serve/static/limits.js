@@ -7,13 +7,23 @@ import {instant, number, zoneName} from './words.js';
 
 const SIDES = ['x-from', 'x-to', 'y-from', 'y-to'];
 
-/** An instant as a datetime-local input writes it, on the clocks of a zone. */
+/**
+ * An instant as a datetime-local input writes it, on the clocks of a zone.
+ * @param {Date} date
+ * @param {string} zone
+ * @param {boolean} [seconds]
+ */
 export function localText(date, zone, seconds = false) {
+  /** @type {Intl.DateTimeFormatOptions} */
   const options = {dateStyle: 'short', timeStyle: seconds ? 'medium' : 'short', timeZone: zone};
   return new Intl.DateTimeFormat('sv-SE', options).format(date).replace(' ', 'T');
 }
 
-/** The instant at which clocks of a zone show a text such as 2013-02-04T00:00. */
+/**
+ * The instant at which clocks of a zone show a text such as 2013-02-04T00:00.
+ * @param {string} text
+ * @param {string} zone
+ */
 export function fromLocal(text, zone) {
   const wanted = Date.parse(`${text}Z`);
   const ahead = (at) => Date.parse(`${localText(new Date(at), zone, true)}Z`) - at;
@@ -21,11 +31,24 @@ export function fromLocal(text, zone) {
   return new Date(wanted - ahead(guess));  // a second look, for the guess may lie across a change of clocks
 }
 
-/** A rectangle as an area. */
+/**
+ * A rectangle as an area.
+ * @param {number} west
+ * @param {number} south
+ * @param {number} east
+ * @param {number} north
+ * @returns {Area}
+ */
 const rectangleOf = (west, south, east, north) =>
   ({polygons: [[[[west, south], [east, south], [east, north], [west, north]]]]});
 
-/** The limits of an area if it is a rectangle, else null. */
+/**
+ * The limits of an area if it is a rectangle, else null.
+ * @param {Area | null} area
+ * @param {Facts} facts
+ * @param {string} way 'cells' or 'coordinates'
+ * @returns {number[] | null}
+ */
 export function limitsOf(area, facts, way) {
   const {x, y} = facts.axes;
   if (way === 'cells') return area?.x ? [area.x[0], area.x[1] - 1, area.y[0], area.y[1] - 1] : null;
@@ -39,7 +62,13 @@ export function limitsOf(area, facts, way) {
   return [at(x, area.x[0]), at(x, area.x[1]), at(y, area.y[0]), at(y, area.y[1])];
 }
 
-/** The area that typed texts mean; what is left empty is the edge of the map. Throws a sentence. */
+/**
+ * The area that typed texts mean; what is left empty is the edge of the map. Throws a sentence.
+ * @param {string[]} texts
+ * @param {Facts} facts
+ * @param {string} way 'cells' or 'coordinates'
+ * @returns {Area | null}
+ */
 export function areaOf(texts, facts, way) {
   if (texts.every((text) => text === '')) return null;
   const {x, y} = facts.axes;
@@ -47,7 +76,9 @@ export function areaOf(texts, facts, way) {
   const wrong = texts.find((_, i) => Number.isNaN(given[i]));
   if (wrong !== undefined) throw new Error(`“${wrong}” is not a number.`);
   if (way === 'cells') {
-    const pair = (name, [first, last], {size}) => {
+    /** @returns {Span} */
+    const pair = (name, typed, {size}) => {
+      const [first, last] = typed;
       const [from, to] = [first ?? 0, last ?? size - 1];
       const sound = [from, to].every((cell) => Number.isInteger(cell) && cell >= 0 && cell < size) && from <= to;
       const end = number(size - 1);
@@ -62,6 +93,7 @@ export function areaOf(texts, facts, way) {
   return rectangleOf(west, south, east, north);
 }
 
+/** @type {Mount<HTMLFormElement>} */
 export function mount(element, store, api) {
   const facts = store.release;
   const {x, y, time} = facts.axes;
@@ -92,7 +124,7 @@ export function mount(element, store, api) {
     const edges = cells ? [0, x.size - 1, 0, y.size - 1] : limits(facts).map((edge) => Number(edge.toFixed(6)));
     sides.forEach((label, i) => {
       label.firstChild.textContent = `${i < 2 ? across : up} ${i % 2 ? 'to' : 'from'}`;
-      input(label).placeholder = edges[i];
+      input(label).placeholder = String(edges[i]);
     });
     typed.area = false;
     fill(store.get());
@@ -102,7 +134,7 @@ export function mount(element, store, api) {
     zone.textContent = zoneName(state.zone);
     if (!typed.area) {
       const sidesOf = limitsOf(state.area, facts, way.value);
-      sides.forEach((label, i) => { input(label).value = sidesOf?.[i] ?? ''; });
+      sides.forEach((label, i) => { input(label).value = String(sidesOf?.[i] ?? ''); });
     }
     if (!typed.period) times.forEach((label, i) => {
       const ends = [0, time.steps].map((step) => localText(instant(step, facts), state.zone, fine));
@@ -118,8 +150,11 @@ export function mount(element, store, api) {
     fill(store.get());
   }
 
-  /** Ask the server which steps two instants are; what it refuses, it says why. */
-  async function period() {
+  /**
+   * Ask the server which steps two instants are; what it refuses, it says why.
+   * @returns {Promise<Span | null>}
+   */
+  async function askPeriod() {
     if (!typed.period) return store.get().period;
     const texts = times.map((label) => input(label).value);
     const bad = times.some((label) => input(label).validity.badInput);
@@ -131,7 +166,8 @@ export function mount(element, store, api) {
     return [first, last];
   }
 
-  element.addEventListener('input', ({target}) => {
+  element.addEventListener('input', (event) => {
+    const target = /** @type {Node} */ (event.target);
     if (sides.some((label) => label.contains(target))) typed.area = true;
     if (times.some((label) => label.contains(target))) typed.period = true;
   });
@@ -141,7 +177,7 @@ export function mount(element, store, api) {
     try {
       const texts = sides.map((label) => input(label).value.trim());
       const area = typed.area ? areaOf(texts, facts, way.value) : store.get().area;
-      const next = {area, period: await period()};
+      const next = {area, period: await askPeriod()};
       if (area?.polygons) await api.query({area, time: next.period});  // so that what covers nothing is refused here
       Object.assign(typed, {area: false, period: false});
       store.set(next);

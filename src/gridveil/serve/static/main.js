@@ -18,6 +18,7 @@ import * as profile from './profile.js';
 import * as save from './save.js';
 import * as tabs from './tabs.js';
 
+/** @type {Record<string, {mount: Mount<any>}>} by the id of their element */
 const PARTS = {
   tabs,
   map,
@@ -37,26 +38,36 @@ const PARTS = {
 const NOT_STATED = 'not stated';
 const at = (id) => document.getElementById(id);
 
+/** @param {string | null} sentence */
 function say(sentence) {
   at('trouble').textContent = sentence ?? '';
   at('trouble').hidden = !sentence;
 }
 
-/** Offer the releases where there are several; another one is a fresh page, so nothing of the old one can linger. */
+/**
+ * Offer the releases where there are several; another one is a fresh page, so nothing of the old one can linger.
+ * @param {Brief[]} releases
+ * @param {string} chosen
+ */
 function offer(releases, chosen) {
   if (releases.length < 2) return;
   const alike = ({title}) => releases.filter((each) => each.title === title).length > 1;
   const named = (each) => (each.title && !alike(each) ? each.title : [each.title, each.id].filter(Boolean).join(' · '));
   at('release').replaceChildren(...releases.map((each) => new Option(named(each), each.id, false, each.id === chosen)));
-  at('release').addEventListener('change', async ({target}) => {
-    const other = await api.facts(target.value).catch(() => null);
-    location.hash = toHash(other ? moved(store.get(), store.release, other) : {release: target.value});
+  at('release').addEventListener('change', async (event) => {
+    const {value} = /** @type {HTMLSelectElement} */ (event.target);
+    const other = await api.facts(value).catch(() => null);
+    location.hash = toHash(other ? moved(store.get(), store.release, other) : {release: value});
     location.reload();
   });
   at('chooser').hidden = false;
 }
 
-/** What of a link's view is not on this map. */
+/**
+ * What of a link's view is not on this map.
+ * @param {View} asked
+ * @param {string | null} written
+ */
 function lost(asked, written) {
   const {area} = asked;
   if (written && !area) return 'The link’s area cannot be read; the whole map is shown.';
@@ -66,9 +77,10 @@ function lost(asked, written) {
     : 'The link’s area lies outside this map; the whole map is shown.';
 }
 
+/** @param {Facts} facts */
 function head(facts) {
   const {time, x, y} = facts.axes;
-  const [from, to] = [instant(0, facts), new Date(instant(time.steps, facts) - 1)];
+  const [from, to] = [instant(0, facts), new Date(Number(instant(time.steps, facts)) - 1)];
   document.title = `${facts.title || facts.id} · gridveil`;
   at('title').textContent = facts.title || facts.id;
   const grid = `${number(x.size)} × ${number(y.size)} cells, every ${duration(time.step_seconds)}`;

@@ -5,6 +5,7 @@ import {make} from './dom.js';
 import {MARGIN, frame, toWorld} from './frame.js';
 import {legend} from './legend.js';
 import {hatching, paint, pictures} from './paint.js';
+import {per} from './panel.js';
 import {amount, degrees, duration, figure, interval} from './words.js';
 
 const NAME = 'Map of electricity use';
@@ -26,14 +27,23 @@ export const view = {
   redraw() {},
 };
 
-/** The page's colours, as canvases need them. */
+/**
+ * The page's colours, as canvases need them.
+ * @returns {Theme}
+ */
 export function theme() {
   const style = getComputedStyle(document.documentElement);
   const names = ['paper', 'ink', 'quiet', 'line', 'edge', 'card', 'released', 'other'];
-  return Object.fromEntries(names.map((name) => [name, style.getPropertyValue(`--${name}`).trim()]));
+  const values = names.map((name) => [name, style.getPropertyValue(`--${name}`).trim()]);
+  return /** @type {Theme} */ (Object.fromEntries(values));
 }
 
-/** The areas to outline: A and, where two different ones are compared, B. */
+/**
+ * The areas to outline: A and, where two different ones are compared, B.
+ * @param {View} state
+ * @param {Theme} colours
+ * @returns {MarkedArea[]}
+ */
 export function areas({area, other}, colours) {
   const two = other?.area && JSON.stringify(other.area) !== JSON.stringify(area);
   const a = area && {area, name: two ? 'A' : '', colour: colours.released};
@@ -41,7 +51,13 @@ export function areas({area, other}, colours) {
   return [b, a].filter(Boolean);
 }
 
-/** Everything `paint` needs of the present view, in a frame and at a density of its own (a picture's, say). */
+/**
+ * Everything `paint` needs of the present view, in a frame and at a density of its own (a picture's, say).
+ * @param {Store} store
+ * @param {Frame} at
+ * @param {number} ratio
+ * @returns {Scene}
+ */
 export function scene(store, at, ratio) {
   const {slice, shapes} = view;
   const {colours, uncertain} = pictures(slice, store.release.scale.top, palette(dark.matches));
@@ -49,19 +65,27 @@ export function scene(store, at, ratio) {
   return {frame: at, layers: {colours, hatched}, areas: areas(store.get(), theme()), shapes, draft: null, cell: null};
 }
 
-/** What the slice says of one cell: an answer as the server gives it. */
+/**
+ * What the slice says of one cell: an answer as the server gives it.
+ * @param {Slice} slice
+ * @param {Point} cell
+ * @returns {Answer}
+ */
 export function reading({value, error, low, high, nx}, [x, y]) {
   const at = y * nx + x;
   return {value: value[at], standard_error: error[at], low: low[at], high: high[at]};
 }
 
-/** Lines about a cell, the most important first. */
+/**
+ * Lines about a cell, the most important first.
+ * @param {Store} store
+ * @param {Point} cell
+ */
 export function describe(store, cell) {
   const facts = store.release;
   const answer = reading(view.slice, cell);
   const steps = view.slice.time[1] - view.slice.time[0];
-  const average = Object.fromEntries(Object.entries(answer).map(([name, kwh]) => [name, kwh / steps]));
-  const {value, unit: energy} = figure(average);
+  const {value, unit: energy} = figure(per(answer, steps));
   return {
     amount: amount(answer),
     interval: interval(answer),
@@ -71,12 +95,21 @@ export function describe(store, cell) {
   };
 }
 
+/**
+ * @param {Facts} facts
+ * @param {Point} cell
+ */
 function middle(facts, [x, y]) {
   const [east, north] = toWorld(facts, [x + 0.5, y + 0.5]);
   return `${degrees(north, 'SN', 4)}, ${degrees(east, 'WE', 4)}`;
 }
 
-/** Show the tooltip beside a cell, on the side where there is room, with the name of the border there; or hide it. */
+/**
+ * Show the tooltip beside a cell, on the side where there is room, with the name of the border there; or hide it.
+ * @param {Store} store
+ * @param {Point | null} cell
+ * @param {string} [border]
+ */
 export function tip(store, cell, border = '') {
   const element = view.element.querySelector('.tip');
   element.hidden = !cell || !view.slice;
@@ -95,11 +128,15 @@ export function tip(store, cell, border = '') {
   element.style.transform = `translate(${left}px, ${above > 0 ? above : y + over}px)`;
 }
 
-/** Say it to a screen reader. */
+/**
+ * Say it to a screen reader.
+ * @param {string} sentence
+ */
 export function say(sentence) {
   view.element.querySelector('[aria-live]').textContent = sentence;
 }
 
+/** @type {Mount} */
 export function mount(element, store, api) {
   const canvas = make('canvas', {tabindex: 0, role: 'application', 'aria-label': NAME, 'aria-describedby': 'map-keys'});
   const keys = make('p', {class: 'sr', id: 'map-keys'}, KEYS);

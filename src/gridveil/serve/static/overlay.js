@@ -102,6 +102,7 @@ function welcome(placed) {
   return `Click inside a border to ask about it; “My areas” lists all of them.${limit}`;
 }
 
+/** @type {Mount} */
 export function mount(element, store) {
   const files = new Map();
   const accept = '.geojson,.json,application/geo+json';

@@ -8,14 +8,23 @@ import {degrees, number} from './words.js';
 /** Of everything that is written on a canvas. */
 export const FONT = 'system-ui, -apple-system, "Segoe UI", Roboto, sans-serif';
 
+/**
+ * @param {number} width
+ * @param {number} height
+ */
 const canvas = (width, height) => make('canvas', {width, height});
 
-/** Diagonal lines, dark beside light, so that they show on every colour. */
+/**
+ * Diagonal lines, dark beside light, so that they show on every colour.
+ * @param {number} ratio
+ */
 export function hatch(ratio) {
   const size = Math.round(7 * ratio);
   const tile = canvas(size, size);
   const ctx = tile.getContext('2d');
-  for (const [shift, colour] of [[0, 'rgb(40 30 50 / 30%)'], [1 / 7, 'rgb(255 255 255 / 32%)']]) {
+  /** @type {[number, string][]} */
+  const strokes = [[0, 'rgb(40 30 50 / 30%)'], [1 / 7, 'rgb(255 255 255 / 32%)']];
+  for (const [shift, colour] of strokes) {
     ctx.strokeStyle = colour;
     ctx.lineWidth = ratio;
     ctx.beginPath();
@@ -28,18 +37,30 @@ export function hatch(ratio) {
   return tile;
 }
 
-/** A slice as two small pictures, one pixel a cell: colours, and where it is uncertain. */
+/**
+ * A slice as two small pictures, one pixel a cell: colours, and where it is uncertain.
+ * @param {Slice} slice
+ * @param {number} top
+ * @param {number[][]} colours
+ * @returns {Record<'colours' | 'uncertain', HTMLCanvasElement>}
+ */
 export function pictures(slice, top, colours) {
   const {nx, ny, time} = slice;
   const made = colourise(slice, time[1] - time[0], top, colours);
-  return Object.fromEntries(Object.entries(made).map(([name, pixels]) => {
-    const picture = canvas(nx, ny);
-    picture.getContext('2d').putImageData(new ImageData(pixels, nx, ny), 0, 0);
-    return [name, picture];
-  }));
+  const picture = (pixels) => {
+    const drawn = canvas(nx, ny);
+    drawn.getContext('2d').putImageData(new ImageData(pixels, nx, ny), 0, 0);
+    return drawn;
+  };
+  return {colours: picture(made.colours), uncertain: picture(made.uncertain)};
 }
 
-/** The hatching of all uncertain cells as one layer. */
+/**
+ * The hatching of all uncertain cells as one layer.
+ * @param {HTMLCanvasElement} uncertain
+ * @param {Frame} frame
+ * @param {number} ratio
+ */
 export function hatching(uncertain, {box}, ratio) {
   const layer = canvas(Math.round(box.w * ratio), Math.round(box.h * ratio));
   const ctx = layer.getContext('2d');
@@ -51,6 +72,11 @@ export function hatching(uncertain, {box}, ratio) {
   return layer;
 }
 
+/**
+ * @param {CanvasRenderingContext2D} ctx
+ * @param {Frame} frame
+ * @param {Theme} theme
+ */
 function coordinates(ctx, {facts, box, pixel, nx, ny, width}, theme) {
   const corner = (x, y) => toWorld(facts, [x, y]);
   ctx.fillStyle = theme.quiet;
@@ -79,6 +105,11 @@ function coordinates(ctx, {facts, box, pixel, nx, ny, width}, theme) {
   }
 }
 
+/**
+ * @param {CanvasRenderingContext2D} ctx
+ * @param {Frame} frame
+ * @param {Theme} theme
+ */
 function scaleBar(ctx, {facts, box, nx}, theme) {
   if (!facts.cell_metres) return;
   const metres = nx * facts.cell_metres[0];
@@ -106,7 +137,15 @@ function scaleBar(ctx, {facts, box, nx}, theme) {
   ctx.fillText(text, x + w / 2, y + 3);
 }
 
-/** Stroke a path twice: a casing of the page's colour below, so that the line shows on every cell. */
+/**
+ * Stroke a path twice: a casing of the page's colour below, so that the line shows on every cell.
+ * @param {CanvasRenderingContext2D} ctx
+ * @param {Path2D} path
+ * @param {string} colour
+ * @param {number} width
+ * @param {Theme} theme
+ * @param {number[]} [dash]
+ */
 function cased(ctx, path, colour, width, theme, dash = []) {
   ctx.lineJoin = 'round';
   ctx.setLineDash([]);
@@ -120,7 +159,11 @@ function cased(ctx, path, colour, width, theme, dash = []) {
   ctx.setLineDash([]);
 }
 
-/** One path of several lines. */
+/**
+ * One path of several lines.
+ * @param {Ring[]} rings
+ * @param {boolean} closed
+ */
 function lines(rings, closed) {
   const path = new Path2D();
   for (const points of rings) {
@@ -130,13 +173,24 @@ function lines(rings, closed) {
   return path;
 }
 
-/** The outline of an area in pixels: rings. */
+/**
+ * The outline of an area in pixels: rings.
+ * @param {Area} area
+ * @param {Frame} frame
+ * @returns {Ring[]}
+ */
 export function outline(area, {facts, pixel}) {
   if (area.polygons) return area.polygons.flat().map((ring) => ringCells(facts, ring).map(pixel));
   const [[x0, x1], [y0, y1]] = [area.x, area.y];
   return [[[x0, y0], [x1, y0], [x1, y1], [x0, y1]].map(pixel)];
 }
 
+/**
+ * @param {CanvasRenderingContext2D} ctx
+ * @param {Frame} frame
+ * @param {MarkedArea} marked
+ * @param {Theme} theme
+ */
 function marked(ctx, frame, {area, name, colour, dash}, theme) {
   const rings = outline(area, frame);
   cased(ctx, lines(rings, true), colour, 2.5, theme, dash);
@@ -153,6 +207,12 @@ function marked(ctx, frame, {area, name, colour, dash}, theme) {
   ctx.fillText(name, x + 8.5, y + 9);
 }
 
+/**
+ * @param {CanvasRenderingContext2D} ctx
+ * @param {Frame} frame
+ * @param {Shape[]} shapes
+ * @param {Theme} theme
+ */
 function overlays(ctx, frame, shapes, theme) {
   for (const {kind, rings} of shapes) {
     const pixels = rings.map((ring) => ring.map(frame.pixel));
@@ -169,7 +229,9 @@ function overlays(ctx, frame, shapes, theme) {
 
 /**
  * Draw everything.
- * parts: {frame, layers: {colours, hatched}|null, areas: [{area, name, colour, dash}], shapes, draft, cell}
+ * @param {CanvasRenderingContext2D} ctx
+ * @param {Scene} parts
+ * @param {Theme} theme
  */
 export function paint(ctx, {frame, layers, areas, shapes, draft, cell}, theme) {
   const {box, pixel, facts} = frame;

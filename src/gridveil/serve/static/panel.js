@@ -9,6 +9,11 @@ import {duration, figure, instant, joined, number} from './words.js';
  *
  * question(state): what is asked, or null while the panel is not looked at; ask(question): a promise;
  * show(answer, question), fail(sentence), which is '' where the page says it at its top. `wait`: milliseconds for which the question must have been the same.
+ * @template {object} Q
+ * @template A
+ * @param {Store} store
+ * @param {HTMLElement} element
+ * @param {Following<Q, A>} panel
  */
 export function follow(store, element, {question, ask, show, fail, wait = 0}) {
   let [asked, turn, timer] = [null, 0, null];
@@ -43,32 +48,59 @@ export function follow(store, element, {question, ask, show, fail, wait = 0}) {
   changed(store.get());
 }
 
-/** A sentence where numbers would be; nothing for none. */
+/**
+ * A sentence where numbers would be; nothing for none.
+ * @param {string} text
+ * @param {string} [kind]
+ */
 export const sentence = (text, kind = 'quiet') => make('p', {class: kind, hidden: !text}, joined(text));
 
 
-/** Steps as the instants they start at, for files. */
+/**
+ * Steps as the instants they start at, for files.
+ * @param {number[]} steps
+ * @param {Facts} facts
+ */
 export const instants = (steps, facts) => steps.map((step) => instant(step, facts).toISOString().replace('.000', ''));
 
-/** A button that saves a table as a CSV file; table() gives names of columns, and rows. */
+/**
+ * A button that saves a table as a CSV file; table() gives names of columns, and rows.
+ * @param {string} what
+ * @param {string} name
+ * @param {Facts} facts
+ * @param {() => Table} table
+ */
 export function csvButton(what, name, facts, table) {
   const label = `CSV: save ${what} as a table`;  // begins with what is seen, for those who speak to their computer
   const onclick = () => downloadCsv(`${facts.id}-${name}.csv`, facts, ...table());
   return make('button', {type: 'button', class: 'plain', 'aria-label': label, title: label, onclick}, 'CSV');
 }
 
-/** An answer spread evenly over so many parts: its interval shrinks alike. */
+/**
+ * An answer spread evenly over so many parts: its interval shrinks alike.
+ * @param {Interval} answer
+ * @param {number} parts
+ * @returns {Interval}
+ */
 export function per({value, low, high}, parts) {
   return {value: value / parts, low: low / parts, high: high / parts};
 }
 
-/** "522 kWh (466 to 578)": for charts, which say that brackets are 95 % intervals. */
+/**
+ * "522 kWh (466 to 578)": for charts, which say that brackets are 95 % intervals.
+ * @param {Interval} answer
+ */
 export function brief(answer) {
   const {value, low, high, unit} = figure(answer);
   return `${value} ${unit} (${low} to ${high})`;
 }
 
-/** The share of a part in a whole, and its range if both intervals hold; null where the whole may be nothing. */
+/**
+ * The share of a part in a whole, and its range if both intervals hold; null where the whole may be nothing.
+ * @param {Interval} part
+ * @param {Interval} whole
+ * @returns {Interval | null}
+ */
 export function shareOf(part, whole) {
   if (!(whole.low > 0)) return null;
   const at = (kwh, least, most) => kwh / (kwh < 0 ? least : most);
@@ -79,16 +111,26 @@ export function shareOf(part, whole) {
   };
 }
 
-/** Whether an interval is wider than its value: then there is little to say. */
+/**
+ * Whether an interval is wider than its value: then there is little to say.
+ * @param {Interval} answer
+ */
 export const vague = ({value, low, high}) => high - low > Math.abs(value);
 
-/** "49 cells", "1 cell", "12.4 cells (some in part)" */
+/**
+ * "49 cells", "1 cell", "12.4 cells (some in part)"
+ * @param {number} cells
+ */
 export function cellCount(cells) {
   if (Number.isInteger(cells)) return cells === 1 ? '1 cell' : `${number(cells)} cells`;
   return `${number(cells, cells < 100 ? 1 : 0)} cells, counting those in part`;
 }
 
-/** How large an area is on the ground: "1.2 km²"; nothing where the grid does not say. */
+/**
+ * How large an area is on the ground: "1.2 km²"; nothing where the grid does not say.
+ * @param {number} cells
+ * @param {Facts} facts
+ */
 export function size(cells, facts) {
   if (!facts.cell_metres) return '';
   const [width, height] = facts.cell_metres;
@@ -96,13 +138,21 @@ export function size(cells, facts) {
   return `about ${number(km2, km2 < 10 ? 2 : km2 < 100 ? 1 : 0)} km²`;
 }
 
-/** A coordinate to a thousandth of what the map spans, or about 10 m. */
+/**
+ * A coordinate to a thousandth of what the map spans, or about 10 m.
+ * @param {number} value
+ * @param {number} span
+ */
 function coordinate(value, span) {
   const maximumFractionDigits = Math.min(6, Math.max(0, Math.ceil(3 - Math.log10(span))));
   return value.toLocaleString('en', {maximumFractionDigits}).replace('-', '−');
 }
 
-/** Where an area lies in coordinates: "x 750 to 2,500, y 0 to 1,000", or "0.42° to 0.35° W, 51.42° to 51.44° N". */
+/**
+ * Where an area lies in coordinates: "x 750 to 2,500, y 0 to 1,000", or "0.42° to 0.35° W, 51.42° to 51.44° N".
+ * @param {Area | null} area
+ * @param {Facts} facts
+ */
 export function extent(area, facts) {
   const {x, y} = facts.axes;
   const at = ({start, end, size: cells}, edge) => start + ((end - start) * edge) / cells;
@@ -113,7 +163,8 @@ export function extent(area, facts) {
   const degrees = area?.polygons ? Boolean(facts.lonlat) : x.unit === 'degree';
   const [xs, ys] = [0, 1].map((axis) => corners.map((corner) => corner[axis]));
   const unit = facts.lonlat && !degrees && x.unit ? ` ${x.unit === 'metre' ? 'm' : x.unit}` : '';
-  const limits = (values, axis, [minus, plus]) => {
+  const limits = (values, axis, sides) => {
+    const [minus, plus] = sides;
     const [least, most] = [Math.min(...values), Math.max(...values)];
     const write = (value) => coordinate(value, degrees ? 0.1 : axis.end - axis.start);
     if (!degrees) return `${write(least)} to ${write(most)}${unit}`;
@@ -124,7 +175,11 @@ export function extent(area, facts) {
   return `${names[0]}${limits(xs, x, 'WE')}, ${names[1]}${limits(ys, y, 'SN')}`;
 }
 
-/** Over how many steps an average is told for a period: days where it has two or more, else steps; 0: not at all. */
+/**
+ * Over how many steps an average is told for a period: days where it has two or more, else steps; 0: not at all.
+ * @param {Span} period
+ * @param {Facts} facts
+ */
 export function averageOver([first, last], facts) {
   const day = 86400 / facts.axes.time.step_seconds;
   const steps = last - first;
@@ -132,10 +187,19 @@ export function averageOver([first, last], facts) {
   return steps > 1 ? 1 : 0;
 }
 
-/** "hour", "day": what so many steps are together. */
+/**
+ * "hour", "day": what so many steps are together.
+ * @param {number} steps
+ * @param {Facts} facts
+ */
 export const lasting = (steps, facts) => duration(steps * facts.axes.time.step_seconds);
 
-/** A bar from zero with its interval as a whisker, on an axis shared by rows; for the eye only. */
+/**
+ * A bar from zero with its interval as a whisker, on an axis shared by rows; for the eye only.
+ * @param {Interval} answer
+ * @param {[number, number]} ends of the axis
+ * @param {string} [kind]
+ */
 export function bar({value, low, high}, [least, most], kind = 'a') {
   const at = (kwh) => `${(100 * (kwh - least)) / (most - least || 1)}%`;
   const piece = (name, from, to) => {
@@ -148,7 +212,11 @@ export function bar({value, low, high}, [least, most], kind = 'a') {
   return make('div', {class: `bar-track ${kind}`, 'aria-hidden': 'true'}, ...pieces);
 }
 
-/** The axis that bars share: zero is on it. */
+/**
+ * The axis that bars share: zero is on it.
+ * @param {Interval[]} answers
+ * @returns {[number, number]}
+ */
 export function barRange(answers) {
   const ends = answers.flatMap(({value, low, high}) => [value, low, high]);
   return [Math.min(0, ...ends), Math.max(0, ...ends)];

@@ -57,6 +57,7 @@ export const tooLong = (count) =>
   `This border has ${number(count)} corners and is only drawn: up to ${number(MOST_CORNERS)} can be asked about. ` +
   'Simplify it, and load it again.';
 
+/** @type {Mount} */
 export function mount(element, store) {
   const {canvas} = view;
   const touch = matchMedia('(pointer: coarse)').matches;

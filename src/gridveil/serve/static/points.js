@@ -6,19 +6,37 @@ import {span} from './words.js';
 const MOST_POINTS = 1000;
 const LENGTHS = [1800, 3600, 3 * 3600, 6 * 3600, 86400, 7 * 86400];
 
-/** How many steps make one point: the first natural length (an hour, a day …) that keeps the curve readable. */
+/**
+ * How many steps make one point: the first natural length (an hour, a day …) that keeps the curve readable.
+ * @param {number} steps
+ * @param {number} seconds
+ */
 export function stepsPerPoint(steps, seconds) {
   const enough = (every) => Math.ceil(steps / every) <= MOST_POINTS;
   const natural = LENGTHS.filter((length) => length > seconds && length % seconds === 0);
   return [1, ...natural.map((length) => length / seconds)].find(enough) ?? Math.ceil(steps / MOST_POINTS);
 }
 
-/** The steps of point i: its first, and the next one's first. */
+/**
+ * The steps of point i: its first, and the next one's first.
+ * @param {Pick<Series, 'first' | 'time'>} series
+ * @param {number} i
+ * @returns {Span}
+ */
 export const covered = (series, i) => [series.first[i], series.first[i + 1] ?? series.time.last];
-/** Point i as an answer. */
+/**
+ * Point i as an answer.
+ * @param {Intervals} series
+ * @param {number} i
+ * @returns {Interval}
+ */
 export const answerAt = ({value, low, high}, i) => ({value: value[i], low: low[i], high: high[i]});
 
-/** The points that lie in a period; null where it has no whole one, or is all there is. */
+/**
+ * The points that lie in a period; null where it has no whole one, or is all there is.
+ * @param {Series} series
+ * @param {Span | null} period
+ */
 function within(series, period) {
   if (!period) return null;
   const found = series.value.map((_, i) => i).filter((i) => {
@@ -28,7 +46,13 @@ function within(series, period) {
   return found.length && found.length < series.value.length ? found : null;
 }
 
-/** The highest and the lowest point in a sentence: of the marked period, where there is one. */
+/**
+ * The highest and the lowest point in a sentence: of the marked period, where there is one.
+ * @param {Series} series
+ * @param {Facts} facts
+ * @param {string} zone
+ * @param {Span | null} [period]
+ */
 export function summary(series, facts, zone, period = null) {
   const say = (i) => `${brief(answerAt(series, i))}, ${span(covered(series, i), facts, zone)}.`;
   const marked = within(series, period);

@@ -8,6 +8,10 @@ import {ANSWER} from './table.js';
 import {NINETY_FIVE, amount, interval, place, zoneName} from './words.js';
 
 const DAYS = ['Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday', 'Sunday'];
+/**
+ * @typedef {['all' | 'weekday' | 'weekend', string, string, number[]?]} Kind of days: name, label, colour and dashes
+ * @type {Kind[]}
+ */
 const KINDS = [
   ['all', 'All days', 'quiet', [4, 4]],
   ['weekday', 'Monday to Friday', 'a'],
@@ -74,6 +78,7 @@ function figure(heading, id, unit) {
   return {element, show};
 }
 
+/** @type {Mount} */
 export function mount(element, store, api) {
   const facts = store.release;
   const {time} = facts.axes;
@@ -134,13 +139,16 @@ export function mount(element, store, api) {
     if (answer.week) showWeek(answer.week, name);
   }
 
+  /** @returns {Table} */
   function rows() {
     const names = ['area', 'timezone', 'profile', 'weekday', 'starts_at', ...ANSWER.map((name) => `average_${name}`)];
-    const line = (profile, minutes, answers, weekday = () => '') => (answers ? minutes.map((minute, i) => [
+    /** @param {(minute: number) => string} [weekday] */
+    const line = (profile, minutes, answers, weekday = (_) => '') => (answers ? minutes.map((minute, i) => [
       place(asked.area), asked.zone, profile, weekday(minute), wall(minute),
       answers.value[i], answers.standard_error[i], answers.low[i], answers.high[i],
     ]) : []);
     const {day: days, week: weeks} = shown;
+    /** @param {Kind} of */
     const ofDay = ([kind, label]) => line(`typical day, ${label.toLowerCase()}`, days.minutes, days[kind]);
     const weekday = (minute) => DAYS[Math.floor(minute / DAY) % 7];
     return [names, [

@@ -19,6 +19,7 @@ function group(heading, items) {
   return [make('h3', {}, heading), make('ul', {}, ...items.map((item) => make('li', {}, item)))];
 }
 
+/** @type {Mount<HTMLDetailsElement>} */
 export function mount(element, store, api) {
   const facts = store.release;
   const said = make('p', {class: 'sr', role: 'status'});
@@ -37,7 +38,7 @@ export function mount(element, store, api) {
       const highest = await api.highest({time: period ?? time, count: 10});  // as the panel shows them
       downloadCsv(named('highest.csv'), facts, ...highestTable(highest, facts));
     },
-    'Copy a link to this view': async () => {
+    'Copy a link to this view': () => {
       const link = location.href.split('#')[0] + toHash(store.get());
       // Browsers let pages copy only where the connection is safe, which another computer's name without https is not.
       return navigator.clipboard?.writeText(link).then(() => 'Copied') ?? 'Copy it from the address bar';
@@ -74,9 +75,9 @@ export function mount(element, store, api) {
     element.querySelector('summary').focus();
   });
   document.addEventListener('pointerdown', ({target}) => {
-    if (!element.contains(target)) close();
+    if (!element.contains(/** @type {Node} */ (target))) close();
   });
   element.addEventListener('focusout', ({relatedTarget: to}) => {
-    if (to && !element.contains(to)) close();
+    if (to && !element.contains(/** @type {Node} */ (to))) close();
   });
 }

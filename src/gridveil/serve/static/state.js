@@ -7,9 +7,13 @@ export const TABS = ['curve', 'profile', 'highest', 'compare', 'areas'];
 export const MOST_CORNERS = 5000;
 const LONGEST_NAME = 80;
 
-/** A name that others gave an area, as one short line of text; '' where there is none. */
+/**
+ * A name that others gave an area, as one short line of text; '' where there is none.
+ * @param {unknown} text
+ */
 export const tidyName = (text) => String(text ?? '').replace(/[\p{C}\s]+/gu, ' ').trim().slice(0, LONGEST_NAME).trim();
 
+/** @type {View} */
 const EMPTY = {release: null, time: null, period: null, area: null, other: null, tab: 'curve', zone: 'UTC'};
 
 const int = (text) => (/^\d{1,9}$/.test(text) ? Number(text) : NaN);
@@ -17,16 +21,22 @@ const same = (a, b) => JSON.stringify(a) === JSON.stringify(b);
 
 /** @param {string|null} text "3:9" @returns {[number, number]|null} a half-open range that is not empty */
 function readRange(text) {
-  const parts = (text ?? '').split(':').map(int);
-  return parts.length === 2 && parts[0] < parts[1] ? parts : null;
+  const [first, last, ...more] = (text ?? '').split(':').map(int);
+  return first < last && !more.length ? [first, last] : null;
 }
 
-/** How many corners an area of polygons has, those of holes too. */
+/**
+ * How many corners an area of polygons has, those of holes too.
+ * @param {Area} area
+ */
 export const corners = ({polygons}) => polygons.flat().reduce((sum, ring) => sum + ring.length, 0);
 
 /**
  * An area is "x0:x1,y0:y1" in cells, or polygons: corners "x,y" with ";" between, as the API takes them; "~" begins a
  * hole, "!" another polygon.
+ * @param {string | null} text
+ * @param {string | null} [name]
+ * @returns {Area | null}
  */
 function readArea(text, name = '') {
   if (!text) return null;
@@ -41,12 +51,20 @@ function readArea(text, name = '') {
   return x && y && !more.length ? {x, y} : null;
 }
 
-/** Polygons with their name, if they have one. */
+/**
+ * Polygons with their name, if they have one.
+ * @param {Area} area
+ * @param {string} name
+ * @returns {Area}
+ */
 const named = ({polygons}, name) => ({polygons, ...(tidyName(name) && {name: tidyName(name)})});
 
 const readNumber = (text) => (/^-?\d{1,15}(\.\d{1,15})?$/.test(text) ? Number(text) : NaN);
 
-/** The zone of a name, or null where there is none. */
+/**
+ * The zone of a name, or null where there is none.
+ * @param {string | null} name
+ */
 export function readZone(name) {
   try {
     return name ? new Intl.DateTimeFormat('en-GB', {timeZone: name}).resolvedOptions().timeZone : null;
@@ -55,7 +73,11 @@ export function readZone(name) {
   }
 }
 
-/** Read a hash. Whatever it holds, what comes back has the right shape; what makes no sense is left out. */
+/**
+ * Read a hash. Whatever it holds, what comes back has the right shape; what makes no sense is left out.
+ * @param {string} hash
+ * @returns {View}
+ */
 export function fromHash(hash) {
   const given = new URLSearchParams(hash.replace(/^#/, ''));
   const release = given.get('release') ?? '';
@@ -73,6 +95,7 @@ export function fromHash(hash) {
   };
 }
 
+/** @param {Area | null} area */
 const writeArea = (area) => {
   if (!area) return '';
   if (area.polygons) {
@@ -82,7 +105,10 @@ const writeArea = (area) => {
   return `${area.x.join(':')},${area.y.join(':')}`;
 };
 
-/** Write a state as a hash; the opposite of fromHash. */
+/**
+ * Write a state as a hash; the opposite of fromHash.
+ * @param {Partial<View>} state
+ */
 export function toHash(state) {
   const {other} = state;
   const parts = {
@@ -102,19 +128,32 @@ export function toHash(state) {
   return '#' + given.map(([name, text]) => `${name}=${readable(text)}`).join('&');
 }
 
+/**
+ * @param {Span | null} range
+ * @param {number} size
+ * @returns {Span | null}
+ */
 function fitRange(range, size) {
   if (!Array.isArray(range)) return null;
   const [first, last] = range.map((end) => Math.min(Math.max(Math.round(end), 0), size));
   return first < last ? [first, last] : null;
 }
 
-/** Decimals that place a corner to a millionth of the map: no longer a link than that needs. */
+/**
+ * Decimals that place a corner to a millionth of the map: no longer a link than that needs.
+ * @param {Facts} facts
+ */
 function decimals(facts) {
   const [west, east] = limits(facts);
   const width = east - west;
   return Math.min(Math.max(6 - Math.floor(Math.log10(width || 1)), 0), 12);
 }
 
+/**
+ * @param {Area | null} area
+ * @param {Facts} facts
+ * @returns {Area | null}
+ */
 function fitArea(area, facts) {
   const {axes} = facts;
   if (!area) return null;
@@ -128,7 +167,12 @@ function fitArea(area, facts) {
   return x && y ? {x, y} : null;
 }
 
-/** Fit a state to a release: ranges end where the grid and the window end. */
+/**
+ * Fit a state to a release: ranges end where the grid and the window end.
+ * @param {View} state
+ * @param {Facts} facts
+ * @returns {View}
+ */
 export function fit(state, facts) {
   const {steps} = facts.axes.time;
   const period = fitRange(state.period, steps);
@@ -147,7 +191,13 @@ export function fit(state, facts) {
 const within = (range, size) => Boolean(range) && range[1] <= size;
 const alike = (one, other, names) => names.every((name) => one[name] === other[name]);
 
-/** An area on another map of the same ground: the same cells, or the same place, or nothing. */
+/**
+ * An area on another map of the same ground: the same cells, or the same place, or nothing.
+ * @param {Area | null} area
+ * @param {Facts} from
+ * @param {Facts} to
+ * @returns {Area | null}
+ */
 function movedArea(area, from, to) {
   if (!area || from.crs !== to.crs) return null;
   const grid = ['x', 'y'].every((axis) => alike(from.axes[axis], to.axes[axis], ['start', 'end', 'size']));
@@ -159,10 +209,24 @@ function movedArea(area, from, to) {
   return polygons.flat(2).every(on) ? fitArea({polygons, name}, to) : null;
 }
 
-const box = ({x, y}, facts) =>
-  [[x[0], y[0]], [x[1], y[0]], [x[1], y[1]], [x[0], y[1]]].map((corner) => toWorld(facts, corner));
+/**
+ * @param {Area} area
+ * @param {Facts} facts
+ * @returns {Ring}
+ */
+function box({x, y}, facts) {
+  /** @type {Ring} */
+  const cells = [[x[0], y[0]], [x[1], y[0]], [x[1], y[1]], [x[0], y[1]]];
+  return cells.map((corner) => toWorld(facts, corner));
+}
 
-/** A view of one release as one of another: area, period and clock stay where both have them. */
+/**
+ * A view of one release as one of another: area, period and clock stay where both have them.
+ * @param {View} state
+ * @param {Facts} from
+ * @param {Facts} to
+ * @returns {View}
+ */
 export function moved(state, from, to) {
   const clock = alike(from.axes.time, to.axes.time, ['start', 'step_seconds']);
   const keep = (range) => (clock && within(range, to.axes.time.steps) ? range : null);
@@ -171,13 +235,21 @@ export function moved(state, from, to) {
   return {release: to.id, area, period: keep(period), time: null, other: null, tab: tab === 'areas' ? 'curve' : tab, zone};
 }
 
-/** The map follows a period that is newly marked, and shows everything again when it is cleared, until it is moved. */
+/**
+ * The map follows a period that is newly marked, and shows everything again when it is cleared, until it is moved.
+ * @param {View} view
+ * @param {Partial<View>} patch
+ * @returns {Partial<View>}
+ */
 function withPeriod({time, period}, patch) {
   if (!('period' in patch) || 'time' in patch || same(patch.period, period)) return patch;
   return patch.period || same(time, period) ? {...patch, time: patch.period} : patch;
 }
 
-/** Make a store. Listeners are called with (state, previous) after every change. */
+/**
+ * Make a store. Listeners are called with (state, previous) after every change.
+ * @returns {Store}
+ */
 export function createStore() {
   let state = EMPTY;
   let writing = null;

@@ -3,6 +3,7 @@
 import {view} from './map.js';
 import {TABS} from './state.js';
 
+/** @type {Mount} */
 export function mount(element, store) {
   const tab = (name) => document.getElementById(`tab-${name}`);
 

@@ -66,9 +66,9 @@ def _in_duckdb(tables: Tables) -> None:
 def _in_spark(tables: Tables) -> None:
     from pyspark import StorageLevel
 
-    from gridveil.trusted.engines.spark.session import session
+    from gridveil.trusted.engines.spark.session import make_session
 
-    rows = session(tables.settings).read.parquet(tables.readings.path)
+    rows = make_session(tables.settings).read.parquet(tables.readings.path)
     step = f"cast(floor((unix_timestamp(timestamp) - unix_timestamp({ORIGIN})) / 3600) as bigint)"
     sums = rows.selectExpr("household", f"{step} AS step", "kwh").groupBy("household", "step").sum("kwh")
     sums.persist(StorageLevel.MEMORY_AND_DISK)

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gridveil.convert.lcl import Lcl
-from gridveil.trusted.engines.duckdb.csv_table import as_batch
+from gridveil.trusted.engines.duckdb.csv_table import to_batch
 
 LCL = b"LCLid,stdorToU,DateTime,KWH/hh (per half hour) \r\n"
 STRAY = [
@@ -74,5 +74,5 @@ def test_whatever_a_line_holds(strays: list[bytes | str]) -> None:
     with duckdb.connect() as con:
         loader = Lcl(con)
         loader.layout([LCL.decode().strip()])
-        table = next(loader.read(as_batch(b"\r\n".join(line.replace(b"\n", b"") for line in mixed) + b"\n")))
+        table = next(loader.read(to_batch(b"\r\n".join(line.replace(b"\n", b"") for line in mixed) + b"\n")))
     assert [row["kwh"] for row in table.to_pylist() if row["household"] == "HOME"] == list(range(6))

@@ -99,8 +99,8 @@ def test_counts_that_outlive_their_part(tmp_path_factory: pytest.TempPathFactory
             patched.setattr(tables, "PART_BYTES", 1)
             test_interruptions.test_what_was_counted_goes_with_its_part(expected, tmp_path_factory.mktemp("counted"))
 
-    counts = 'self.file(f"{key}{COUNTS}")'
-    check_caught(guard, mistake(Scratch, "anew", f"{counts}.unlink(missing_ok=True)", counts))
+    counts = 'self.file(f"{key}{COUNTS_SUFFIX}")'
+    check_caught(guard, mistake(Scratch, "forget_counts", f"{counts}.unlink(missing_ok=True)", counts))
 
 
 def test_a_household_in_two_slices(tmp_path_factory: pytest.TempPathFactory) -> None:
@@ -115,7 +115,7 @@ def test_a_household_in_two_slices(tmp_path_factory: pytest.TempPathFactory) -> 
     ends = ('f"{name} >= {start} AND {name} < {end}"', 'f"{name} < {values[0]}"')
     check_caught(
         guard,
-        *(mistake(slices, "slices_of", end, end.replace(" < ", " <= "), also=(tables, test_slices)) for end in ends),
+        *(mistake(slices, "plan_slices", end, end.replace(" < ", " <= "), also=(tables, test_slices)) for end in ends),
     )
 
 
@@ -129,7 +129,7 @@ def test_files_taken_for_slices(tmp_path_factory: pytest.TempPathFactory) -> Non
             test_slices.cut_everywhere(patched)
             test_slices.test_a_household_in_slices_of_two_files_is_one(expected, tmp_path_factory.mktemp("files"))
 
-    check_caught(guard, mistake(tables, "_opened", "tuple(group for group, _ in flat)", "tuple(0 for _ in flat)"))
+    check_caught(guard, mistake(tables, "_open_files", "tuple(group for group, _ in flat)", "tuple(0 for _ in flat)"))
 
 
 def test_slices_of_files_that_are_read_as_a_whole(tmp_path_factory: pytest.TempPathFactory) -> None:
@@ -142,7 +142,7 @@ def test_slices_of_files_that_are_read_as_a_whole(tmp_path_factory: pytest.TempP
             test_slices.cut_everywhere(patched)
             test_slices.test_times_in_milliseconds_are_read_as_a_whole(expected, tmp_path_factory.mktemp("files"))
 
-    cut = "_sliced(con, group, at, table)"
+    cut = "_slice_files(con, group, at, table)"
     whole_or_not = f"[FilePart(group)] if has_milliseconds(types) else {cut}"
     check_caught(guard, mistake(tables, "open_table", whole_or_not, cut, also=(duckdb_engine,)))
 

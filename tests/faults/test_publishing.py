@@ -85,7 +85,7 @@ def test_quiet_cells_without_noise(guard: Any) -> None:
 def test_a_bound_taken_from_the_data(guard: Any) -> None:
     """The largest reading, as the paper's own code has it."""
     bounds = "self._window, self._bound, self._budget = window, bound, budget"
-    asked = "next(source.engine.batches(source.table.agg(wh=source.table.wh.max()))).to_pylist()[0]['wh']"
+    asked = "next(source.engine.fetch_batches(source.table.agg(wh=source.table.wh.max()))).to_pylist()[0]['wh']"
     largest = f"Bound(min(bound.step, {asked}), bound.window)"
     check_objects(guard("identity"), mistake(Kernel, "__init__", bounds, bounds.replace(", bound,", f", {largest},")))
 

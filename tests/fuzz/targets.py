@@ -21,7 +21,7 @@ from gridveil.geography.grid import Grid
 from gridveil.mechanisms.mosaic.time import read_shape
 from gridveil.publishing.spec import make_spec, read_spec
 from gridveil.release.format.files import dump_label, load_label
-from gridveil.trusted.engines.duckdb.csv_table import as_batch
+from gridveil.trusted.engines.duckdb.csv_table import to_batch
 
 FOLDER = Path(tempfile.mkdtemp(prefix="gridveil-fuzz-"))
 GRIDS = (Grid(-1, -1, 3, 2, nx=4, ny=3, crs="EPSG:4326"), Grid(0, 0, 4, 3, nx=4, ny=3))
@@ -67,7 +67,7 @@ def loader(name: str) -> Callable[[bytes], object]:
                 made.layout(top)
             except WrongLayoutError:
                 made.layout(TOPS[name].decode().splitlines())
-            list(made.read(as_batch(data + b"\n")))
+            list(made.read(to_batch(data + b"\n")))
             list(made.end_of_file())
 
     return run

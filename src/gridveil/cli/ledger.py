@@ -67,13 +67,13 @@ def init(
     from gridveil.cli import ledger_words as words
     from gridveil.cli import show
     from gridveil.trusted.ledger.book import create_ledger
-    from gridveil.trusted.ledger.population import Population, cap_of
+    from gridveil.trusted.ledger.population import Population, parse_cap
 
     if unit is Unit.household_window and window is None:
         msg = "--unit household-window needs --window day, week, month or year: the one that releases keep within"
         raise UsageError(msg, code="ledger-window-missing")
     calendar = window and window.value
-    added = Population(population, cap_of(cap), unit.value, calendar, timezone or ("UTC" if calendar else None))
+    added = Population(population, parse_cap(cap), unit.value, calendar, timezone or ("UTC" if calendar else None))
     book = create_ledger(ledger)
     there = [one.name for one in book.populations()]
     book.add_population(added)

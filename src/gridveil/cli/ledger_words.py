@@ -17,7 +17,7 @@ from rich.text import Text
 from gridveil.release.format.attack_rates import OF_A_WINDOW, AttackStatement, attack_rates, in_words
 from gridveil.release.format.ledger_facts import of_a_window
 from gridveil.release.format.wording import high_epsilon
-from gridveil.trusted.ledger.entry import Entry, decimal
+from gridveil.trusted.ledger.entry import Entry, format_amount
 from gridveil.trusted.ledger.population import Population, Read
 from gridveil.trusted.ledger.tally import Tally
 
@@ -51,7 +51,7 @@ def amount(exact: Fraction) -> str:
     >>> amount(Fraction(1, 8)), amount(Fraction(2, 3))
     ('0.125', '2/3 (about 0.667)')
     """
-    text = decimal(exact)
+    text = format_amount(exact)
     return f"{text} (about {float(exact):.3g})" if "/" in text else text
 
 
@@ -165,8 +165,8 @@ def _debits(account: LedgerAccount) -> Table:
             _plain(_title(entry)),
             _plain(entry.body["spec"].get("mechanism", "")),
             Text("\n".join(_period(read, account.population.timezone or "UTC") for read in reads)),
-            decimal(Fraction(entry.body["epsilon"])),
-            decimal(spent),
+            format_amount(Fraction(entry.body["epsilon"])),
+            format_amount(spent),
             RECORDED if entry.hash in account.released else NONE,
         )
     return table

@@ -10,7 +10,7 @@ import typer
 
 from gridveil.model.errors import InputError, UsageError
 from gridveil.trusted.engines.base.schema import kind_of
-from gridveil.trusted.engines.base.settings import DEFAULT, ENGINES
+from gridveil.trusted.engines.base.settings import DEFAULT_ENGINE, ENGINES
 
 if TYPE_CHECKING:
     from gridveil.publishing.spec import Spec
@@ -93,7 +93,7 @@ NoLedger = Annotated[
 ]
 EngineName = Annotated[
     str | None,
-    typer.Option("--engine", help=", ".join(ENGINES.names()), show_default=DEFAULT, rich_help_panel=ENGINE),
+    typer.Option("--engine", help=", ".join(ENGINES.names()), show_default=DEFAULT_ENGINE, rich_help_panel=ENGINE),
 ]
 Master = Annotated[
     str | None, typer.Option(help="Of Spark, e.g. local[2] or spark://HOST:7077", rich_help_panel=ENGINE)
@@ -142,7 +142,7 @@ def spec_from(
     file = source if is_spec else spec
     settings = read_spec(Path(file)) if file is not None else {}
     given = {name: value for name, value in flags.items() if value is not None and value is not False}
-    engine = str(given.get("engine", settings.get("engine", DEFAULT)))
+    engine = str(given.get("engine", settings.get("engine", DEFAULT_ENGINE)))
     if source is not None and not is_spec:
         settings["readings"] = {**_group(settings, "readings"), **_table(source, engine)}
         _check_named(settings["readings"], engine)

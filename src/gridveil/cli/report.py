@@ -34,9 +34,9 @@ def _own(folder: Path) -> str:
 
     from gridveil.model.errors import UsageError
     from gridveil.release.series.catalogue import is_series, read_catalogue
-    from gridveil.trusted.ledger.population import zone_of
+    from gridveil.trusted.ledger.population import load_zone
 
     if is_series(folder):
         with suppress(UsageError):
-            return zone_of(read_catalogue(folder).timezone).key
+            return load_zone(read_catalogue(folder).timezone).key
     return "UTC"

@@ -22,7 +22,7 @@ from gridveil.convert.members import Member, find
 from gridveil.convert.uci import Uci
 from gridveil.model.errors import InputError, UsageError
 from gridveil.model.files import new_folder
-from gridveil.trusted.engines.duckdb.csv_table import as_batch
+from gridveil.trusted.engines.duckdb.csv_table import to_batch
 
 if TYPE_CHECKING:
     import duckdb
@@ -108,7 +108,7 @@ def _readings(loader: Loader, members: list[Member], tell: Tell | None) -> Itera
             lines = block
             while skip and lines:
                 skip, lines = skip - 1, lines.partition(b"\n")[2]
-            yield from loader.read(_not_blank(as_batch(lines)))
+            yield from loader.read(_not_blank(to_batch(lines)))
             done += len(block)
             if tell:
                 tell("convert", min(done / total, 1.0))

@@ -15,7 +15,7 @@ from pathlib import Path, PurePosixPath
 from typing import IO
 
 from gridveil.model.errors import InputError
-from gridveil.trusted.engines.duckdb.csv_table import LONGEST_LINE, whole_lines
+from gridveil.trusted.engines.duckdb.csv_table import MAX_LINE_BYTES, read_whole_lines
 
 ENDINGS = (".csv", ".txt", ".zip")
 """Of files that are looked at in folders and zips."""
@@ -52,13 +52,13 @@ class Member:
     def blocks(self) -> Iterator[bytes]:
         """Return the text in blocks of whole lines, each ending with a newline; a line too long comes cut short."""
         with self.open() as file:
-            yield from whole_lines(file)
+            yield from read_whole_lines(file)
 
     def top(self) -> list[str]:
         """Return the first lines, without byte-order mark and line ends."""
         lines: list[bytes] = []
         with self.open() as file:
-            while len(lines) < TOP and sum(map(len, lines)) < MOST and (line := file.readline(LONGEST_LINE)):
+            while len(lines) < TOP and sum(map(len, lines)) < MOST and (line := file.readline(MAX_LINE_BYTES)):
                 lines.append(line)
         text = [line.decode(errors="replace").strip(" \r\n") for line in lines] or [""]
         return [text[0].removeprefix("\ufeff"), *text[1:]]

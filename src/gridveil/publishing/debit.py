@@ -18,11 +18,11 @@ from gridveil.model.window import Window
 from gridveil.release.format.attack_rates import summary
 from gridveil.release.format.debit_facts import DebitFacts
 from gridveil.release.format.ledger_facts import LedgerFacts
-from gridveil.trusted.engines.base.partitions import files_of
+from gridveil.trusted.engines.base.partitions import list_files
 from gridveil.trusted.engines.base.schema import HouseholdsTable, ReadingsTable
-from gridveil.trusted.engines.duckdb.tables import reading
+from gridveil.trusted.engines.duckdb.tables import translate_errors
 from gridveil.trusted.ledger.book import Debit, open_ledger
-from gridveil.trusted.ledger.entry import decimal
+from gridveil.trusted.ledger.entry import format_amount
 from gridveil.trusted.ledger.population import Population, Read
 from gridveil.trusted.source.report import Report
 
@@ -60,7 +60,7 @@ def inputs(readings: ReadingsTable, households: HouseholdsTable, window: Window)
         file
         for table, within in ((readings, window), (households, None))
         if table not in away
-        for file in files_of(table, within)
+        for file in list_files(table, within)
     ]
     return [*tables, *({"path": str(Path(file).absolute()), "sha256": _digest(file)} for file in files)]
 
@@ -89,7 +89,7 @@ def write_record(
 
 
 def _digest(file: str) -> str:
-    with reading(file), Path(file).open("rb") as stream:
+    with translate_errors(file), Path(file).open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
@@ -135,9 +135,9 @@ class Spending:
             "unit": population.unit,
             "window": population.window,
             "timezone": population.timezone,
-            "cap": decimal(population.cap),
-            "spent": decimal(standing.spent),
-            "spent_in_window": decimal(standing.worst) if population.unit == "household-window" else None,
+            "cap": format_amount(population.cap),
+            "spent": format_amount(standing.spent),
+            "spent_in_window": format_amount(standing.worst) if population.unit == "household-window" else None,
         }
         return LedgerFacts.model_validate(told), entry.text
 
@@ -157,7 +157,7 @@ class Spending:
         return None
 
     def _what_stays(self) -> str | None:
-        amount, whom = decimal(self.permit.epsilon), f"population '{self._population.name}'"
+        amount, whom = format_amount(self.permit.epsilon), f"population '{self._population.name}'"
         if self.permit.entry is not None:
             return (
                 f"epsilon {amount} stays debited to {whom}, with no release (entry {self.permit.entry.hash[:12]}): an "
@@ -169,14 +169,18 @@ class Spending:
 def debited(facts: LedgerFacts, epsilon: Fraction) -> list[str]:
     """Return what was debited, and what there is left, for whoever runs a command. All of it is public."""
     spent, cap = Fraction(facts.spent), Fraction(facts.cap)
-    what = f"Debited epsilon {decimal(epsilon)} to population '{facts.population}' (entry {facts.hash[:12]})."
-    so_far = f"All releases of this population so far have epsilon {decimal(spent)} together. {summary(float(spent))}"
+    what = f"Debited epsilon {format_amount(epsilon)} to population '{facts.population}' (entry {facts.hash[:12]})."
+    so_far = (
+        f"All releases of this population so far have epsilon {format_amount(spent)} together. {summary(float(spent))}"
+    )
     if facts.spent_in_window is None:
-        left = f"It has spent {decimal(spent)} of {decimal(cap)}, and has {decimal(cap - spent)} left."
+        left = (
+            f"It has spent {format_amount(spent)} of {format_amount(cap)}, and has {format_amount(cap - spent)} left."
+        )
         return [what, left, so_far]
     here = Fraction(facts.spent_in_window)
     left = (
-        f"Each {facts.window} has its own cap of {decimal(cap)}. The {facts.window} read here with the least left has "
-        f"spent {decimal(here)}, and has {decimal(cap - here)} left."
+        f"Each {facts.window} has its own cap of {format_amount(cap)}. The {facts.window} read here with the least "
+        f"left has spent {format_amount(here)}, and has {format_amount(cap - here)} left."
     )
     return [what, left, so_far]

@@ -21,7 +21,7 @@ from gridveil.release.series.catalogue import CATALOGUE, Catalogue, Listed, is_s
 from gridveil.release.series.series import read_part
 from gridveil.release.verify.verify import verify
 from gridveil.release.verify.verify_entry import LARGEST_ENTRY, LedgerFaultError, check_ledger, recorded_files
-from gridveil.trusted.engines.base.partitions import find_files, has_fields, partitions
+from gridveil.trusted.engines.base.partitions import find_files, find_partitions, has_fields
 from gridveil.trusted.ledger.book import Ledger, is_address, open_ledger
 from gridveil.trusted.ledger.population import Population, Read
 
@@ -123,8 +123,8 @@ def missing_interval(spec: Spec, window: Window) -> str | None:
     at = spec.readings
     if at is None or at.timestamps != "end" or "://" in at.path or not has_fields(at.path):
         return None
-    here = partitions(at.path, window, at.timezone).needed
-    after = partitions(at.path, Window(window.end, timedelta(seconds=1), 1), at.timezone).needed[0]
+    here = find_partitions(at.path, window, at.timezone).needed
+    after = find_partitions(at.path, Window(window.end, timedelta(seconds=1), 1), at.timezone).needed[0]
     if after in here or find_files(after) or not all(find_files(day) for day in here):  # said when these are opened
         return None
     return (

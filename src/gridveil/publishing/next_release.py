@@ -41,7 +41,7 @@ from gridveil.release.series.catalogue import Catalogue, Listed, is_series, read
 from gridveil.release.series.series import read_part
 from gridveil.trusted.kernel.noise import Noise
 from gridveil.trusted.ledger.book import open_ledger
-from gridveil.trusted.ledger.entry import decimal
+from gridveil.trusted.ledger.entry import format_amount
 from gridveil.trusted.ledger.population import Read
 
 # The shape of the day as earlier releases tell it: post-processing of what is public, never of readings.
@@ -293,10 +293,11 @@ def _refuse_again(spec: Spec, turn: Turn) -> None:
     if debits:
         last = debits[-1]
         msg = (
-            f"window {turn.name}: epsilon {decimal(Fraction(last.body['epsilon']))} was debited for it on {last.at} "
-            f"(entry {last.hash[:12]} of population '{last.population}'), and there is no release of it: a run failed "
-            "after its debit, which stays spent. Nothing was published or debited now. Find out why it failed, then "
-            "give --again (in Python: again=True) to debit the window once more; or set start to the window after it"
+            f"window {turn.name}: epsilon {format_amount(Fraction(last.body['epsilon']))} was debited for it on "
+            f"{last.at} (entry {last.hash[:12]} of population '{last.population}'), and there is no release of it: a "
+            "run failed after its debit, which stays spent. Nothing was published or debited now. Find out why it "
+            "failed, then give --again (in Python: again=True) to debit the window once more; or set start to the "
+            "window after it"
         )
         raise BudgetError(msg, code="window-debited")
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from gridveil.model.errors import UsageError
 from gridveil.model.window import Window
 from gridveil.publishing.spec import Cadence, Spec
-from gridveil.trusted.ledger.population import FIRST_YEAR, LAST_YEAR, LedgerWindow, window_at, zone_of
+from gridveil.trusted.ledger.population import FIRST_YEAR, LAST_YEAR, LedgerWindow, find_window, load_zone
 
 # One run at a time in a series' folder.
 
@@ -147,10 +147,10 @@ class Schedule:
         return not any((here.end - here.start) % step for here in self._ahead(self.start))
 
     def _around(self, instant: datetime) -> LedgerWindow:
-        return window_at(instant, self.cadence, self.timezone)
+        return find_window(instant, self.cadence, self.timezone)
 
     def _turn(self, here: LedgerWindow) -> Turn:
-        name = here.start.astimezone(zone_of(self.timezone)).strftime(NAMED[self.cadence])
+        name = here.start.astimezone(load_zone(self.timezone)).strftime(NAMED[self.cadence])
         return Turn(name, Window(here.start, self.step, (here.end - here.start) // self.step))
 
     def _check_start(self) -> None:
@@ -160,7 +160,7 @@ class Schedule:
         here = self._around(self.start)
         if here.start != self.start:
             nearest = min((here.start, here.end), key=lambda border: abs(border - self.start))
-            shown = nearest.astimezone(zone_of(self.timezone)).isoformat()
+            shown = nearest.astimezone(load_zone(self.timezone)).isoformat()
             msg = (
                 f"start {self.start.isoformat()}: no {self.cadence} begins then by the clock of {self.timezone} (the "
                 f"readings' timezone); the nearest that does begins at {shown}: give start = {shown}"

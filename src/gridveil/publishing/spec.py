@@ -21,7 +21,7 @@ from gridveil.model.errors import InputError, UsageError, shown
 from gridveil.model.files import read_small
 from gridveil.model.window import Window, timezone
 from gridveil.trusted.engines.base.schema import HouseholdsTable, ReadingsTable, Seconds, kind_of
-from gridveil.trusted.engines.base.settings import DEFAULT, ENGINES, EngineSettings, enough, parse_size
+from gridveil.trusted.engines.base.settings import DEFAULT_ENGINE, ENGINES, EngineSettings, check_memory, parse_size
 from gridveil.trusted.kernel.bound import Bound, default_step_bound
 from gridveil.trusted.ledger.book import is_address, may_hold_password
 
@@ -161,10 +161,10 @@ class Spec(BaseModel):
     mechanism: str = DEFAULT_MECHANISM
     parameters: dict[str, Any] = Field(default_factory=dict)
     profile: Path | None = None
-    engine: Annotated[str, AfterValidator(_check_engine)] = DEFAULT
+    engine: Annotated[str, AfterValidator(_check_engine)] = DEFAULT_ENGINE
     master: str | None = None
     database: Annotated[str | None, Field(repr=False)] = None
-    memory: Annotated[int | None, BeforeValidator(parse_size), AfterValidator(enough)] = None
+    memory: Annotated[int | None, BeforeValidator(parse_size), AfterValidator(check_memory)] = None
     scratch: Path | None = None
     cadence: Cadence | None = None
     title: str = "Electricity consumption"

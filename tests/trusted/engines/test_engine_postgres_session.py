@@ -148,7 +148,7 @@ def test_engine_postgres_reads_one_snapshot(empty: str) -> None:
 
 
 def rows(engine: PostgresEngine, table: Any) -> int:
-    return int(next(engine.batches(table.agg(rows=table.count())))["rows"][0].as_py())
+    return int(next(engine.fetch_batches(table.agg(rows=table.count())))["rows"][0].as_py())
 
 
 def test_engine_postgres_answers_come_in_batches(empty: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -157,8 +157,8 @@ def test_engine_postgres_answers_come_in_batches(empty: str, monkeypatch: pytest
         connection.execute("CREATE TABLE readings AS SELECT i AS kwh FROM generate_series(1, 25) i")
     engine = PostgresEngine(settings(empty))
     opened = engine.open("readings", ReadingsTable("readings"))
-    assert [len(batch) for batch in engine.batches(opened.table)] == [10, 10, 5]
-    assert next(engine.batches(opened.table)).num_rows == 10  # an answer that is not read to its end
+    assert [len(batch) for batch in engine.fetch_batches(opened.table)] == [10, 10, 5]
+    assert next(engine.fetch_batches(opened.table)).num_rows == 10  # an answer that is not read to its end
     assert rows(engine, engine.keep("kept", opened.table)) == 25
     engine.close()
 
@@ -192,7 +192,7 @@ def test_engine_postgres_never_tells_a_password(empty: str) -> None:
 
 
 def _refused(engine: PostgresEngine) -> None:
-    with engine.complaints("readings"):
+    with engine.translate_errors("readings"):
         engine.open("readings", ReadingsTable("nowhere.readings"))
 
 
@@ -292,7 +292,7 @@ def test_engine_postgres_says_that_the_server_went_away(empty: str) -> None:
 
 
 def _opened(engine: PostgresEngine) -> None:
-    with engine.complaints("readings"):
+    with engine.translate_errors("readings"):
         engine.open("readings", ReadingsTable("readings"))
 
 

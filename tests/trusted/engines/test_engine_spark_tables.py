@@ -16,7 +16,7 @@ from tests.trusted.conftest import WINDOW
 from tests.trusted.engines import spark
 
 from gridveil.model.errors import GridveilError, InputError, MissingExtraError, UsageError
-from gridveil.trusted.engines.base.engine import answers
+from gridveil.trusted.engines.base.engine import fetch_rows
 from gridveil.trusted.engines.base.schema import ReadingsTable
 from gridveil.trusted.engines.base.settings import EngineSettings
 from gridveil.trusted.engines.spark import session as spark_session
@@ -36,7 +36,7 @@ def opened(table: ReadingsTable) -> Any:
 
 def rows(table: ReadingsTable) -> list[tuple[Any, ...]]:
     engine = spark.engine()
-    found = answers(engine, opened(table).select("household", "second", "wh").order_by("second", "household"))
+    found = fetch_rows(engine, opened(table).select("household", "second", "wh").order_by("second", "household"))
     return [tuple(row.values()) for row in found]
 
 
@@ -151,7 +151,7 @@ def test_engine_spark_tables_of_the_catalogue_and_collations(capfd: pytest.Captu
         assert rows(table) == [("a", first, 1000.0), ("A", first + 86400, 2000.0)]
     table = ReadingsTable("global_temp.readings", table="global_temp.readings", timestamp="day")
     grouped = opened(table)
-    assert len(answers(engine, grouped.group_by("household").agg(rows=grouped.count()))) == 2
+    assert len(fetch_rows(engine, grouped.group_by("household").agg(rows=grouped.count()))) == 2
     capfd.readouterr()
     nothing = ReadingsTable("metering.nothing", table="metering.nothing")
     with pytest.raises(InputError, check=has_code("table-unreadable", "metering.nothing", "TABLE_OR_VIEW_NOT_FOUND")):
@@ -163,7 +163,7 @@ def test_engine_spark_says_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> N
     with monkeypatch.context() as patch:
         patch.setitem(sys.modules, "pyspark.sql", None)
         with pytest.raises(MissingExtraError, check=has_code("extra-missing", "gridveil[spark]")):
-            spark_session.session(EngineSettings("spark"))
+            spark_session.make_session(EngineSettings("spark"))
     for name in ("JAVA_HOME", "PATH"):
         with monkeypatch.context() as patch:
             patch.delenv("JAVA_HOME", raising=False)
@@ -190,11 +190,11 @@ def test_engine_spark_masters_that_it_knows(master: str) -> None:
 def test_engine_spark_another_master_is_not_unheard() -> None:
     spark.settings()
     with pytest.raises(UsageError, check=has_code("spark-master-other", "local[2]")):
-        spark_session.session(EngineSettings("spark", master="local[1]"))
+        spark_session.make_session(EngineSettings("spark", master="local[1]"))
 
 
 def test_engine_spark_keeps_what_it_spills_from_other_users(tmp_path: Path) -> None:
-    ours = spark_session._ours(EngineSettings("spark", memory=2 * 10**9, scratch=tmp_path))
+    ours = spark_session._make_settings(EngineSettings("spark", memory=2 * 10**9, scratch=tmp_path))
     folder = Path(ours["spark.local.dir"])
     assert folder.parent == tmp_path
     assert folder.stat().st_mode & 0o077 == 0

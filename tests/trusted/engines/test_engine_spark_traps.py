@@ -14,7 +14,7 @@ from tests.trusted.engines import spark
 
 from gridveil.geography.grid import Grid
 from gridveil.model.window import Window
-from gridveil.trusted.engines.base.engine import answers as answers_of
+from gridveil.trusted.engines.base.engine import fetch_rows as answers_of
 from gridveil.trusted.engines.base.schema import HouseholdsTable, ReadingsTable
 from gridveil.trusted.kernel.bound import Bound
 from gridveil.trusted.source.ingest import ingest
@@ -115,11 +115,11 @@ def test_engine_spark_arithmetic_means_what_ibis_says() -> None:
     bits = (ibis.literal(1, "int64") << table.n).bit_or()
     [answer] = [
         row
-        for batch in engine.batches(
+        for batch in engine.fetch_batches(
             table.agg(
                 infinite=table.x.isinf().sum(),
                 bits=bits,
-                count=engine.bit_count(bits),
+                count=engine.count_bits(bits),
                 tenth=(table.y == 0.1).sum(),
                 floor=(table.y * 10 - 0.5).floor().cast("int64").min(),
                 quotient=((table.n * 7 - 29) // 8).min(),

@@ -86,7 +86,7 @@ def test_a_file_with_two_names_is_refused_under_both(killed: Path, monkeypatch: 
 
 def test_a_name_that_a_new_file_has_for_a_moment_is_waited_for(killed: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     names = iter([2, 2])
-    monkeypatch.setattr(store, "_links", lambda _: next(names, 1))
+    monkeypatch.setattr(store, "_count_links", lambda _: next(names, 1))
     open_ledger(str(killed))
 
 

@@ -16,7 +16,7 @@ from tests.trusted.ledger.forgery import Execute, digest, forge, tampering
 
 from gridveil.model.errors import InputError
 from gridveil.trusted.ledger.book import Ledger, create_ledger, open_ledger
-from gridveil.trusted.ledger.entry import Entry, canonical
+from gridveil.trusted.ledger.entry import Entry, to_canonical
 from gridveil.trusted.ledger.population import Population
 
 LAST = 5
@@ -281,7 +281,7 @@ def test_the_canonical_text_is_the_only_one() -> None:
     entry = Entry.after(None, "population", "town", {"cap": "1", "unit": "household"})
     assert Entry.from_text(entry.text).hash == entry.hash
     fields = {"version": 1, **{name: getattr(entry, name) for name in entry.__dataclass_fields__}}
-    assert canonical(fields) == entry.text
+    assert to_canonical(fields) == entry.text
     for text in (
         *("", "[]", "null", "1", "{}", "{", "\ud800", 100_000 * "[", "1" * 10_000),
         entry.text.replace(":", ": "),

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.codes import has_code
 
 from gridveil.model.errors import BudgetError, UsageError
-from gridveil.trusted.ledger.population import LENGTHS, Population, Read, cap_of, window_at, windows_touched
+from gridveil.trusted.ledger.population import LENGTHS, Population, Read, find_window, find_windows, parse_cap
 
 HOUR = timedelta(hours=1)
 # St John's put its clocks back at 00:01, so that a day began twice; Beirut and Sao Paulo skip a midnight; Samoa
@@ -53,18 +53,21 @@ def at(text: str) -> datetime:
     ],
 )
 def test_windows_are_those_of_the_calendar(instant: str, length: str, zone: str, name: str, hours: int) -> None:
-    window = window_at(at(instant), length, zone)
+    window = find_window(at(instant), length, zone)
     assert (window.name, (window.end - window.start) / HOUR) == (name, hours)
     assert window.start <= at(instant) < window.end
 
 
 @given(instant=instants, length=st.sampled_from(LENGTHS), zone=st.sampled_from(ZONES))
 def test_windows_leave_no_gap_and_do_not_overlap(instant: datetime, length: str, zone: str) -> None:
-    window = window_at(instant, length, zone)
+    window = find_window(instant, length, zone)
     assert window.start <= instant < window.end
     for inside in (window.start, window.start + (window.end - window.start) / 2, window.end - timedelta(seconds=1)):
-        assert window_at(inside, length, zone) == window
-    after, before = window_at(window.end, length, zone), window_at(window.start - timedelta(seconds=1), length, zone)
+        assert find_window(inside, length, zone) == window
+    after, before = (
+        find_window(window.end, length, zone),
+        find_window(window.start - timedelta(seconds=1), length, zone),
+    )
     assert after.start == window.end
     assert before.end == window.start
     assert len({before.name, window.name, after.name}) == 3
@@ -74,19 +77,19 @@ def test_windows_leave_no_gap_and_do_not_overlap(instant: datetime, length: str,
 def test_the_name_is_that_of_the_local_date(instant: datetime, zone: str) -> None:
     local = instant.astimezone(ZoneInfo(zone)).date()
     year, week, _ = local.isocalendar()
-    names = [window_at(instant, length, zone).name for length in LENGTHS]
+    names = [find_window(instant, length, zone).name for length in LENGTHS]
     assert names == [str(local), f"{year}-W{week:02}", f"{local:%Y-%m}", f"{local:%Y}"]
 
 
 @given(instant=instants, hours=st.integers(1, 24 * 60), length=st.sampled_from(LENGTHS), zone=st.sampled_from(ZONES))
 def test_a_read_touches_the_windows_of_its_hours(instant: datetime, hours: int, length: str, zone: str) -> None:
-    touched = windows_touched(instant, instant + hours * HOUR, length, zone)
+    touched = find_windows(instant, instant + hours * HOUR, length, zone)
     seconds = [instant + i * HOUR for i in range(hours)] + [instant + hours * HOUR - timedelta(seconds=1)]
-    assert {window.name for window in touched} == {window_at(second, length, zone).name for second in seconds}
+    assert {window.name for window in touched} == {find_window(second, length, zone).name for second in seconds}
 
 
 def test_a_read_may_end_at_a_border() -> None:
-    weeks = Population("weeks", cap_of(1), "household-window", "week", "Europe/London")
+    weeks = Population("weeks", parse_cap(1), "household-window", "week", "Europe/London")
     border = at("2013-03-31T23:00Z")  # midnight of summer time
     weeks.refuse_crossing([Read("a", border - 167 * HOUR, border), Read("b", border, border + 168 * HOUR)])
     second = timedelta(seconds=1)
@@ -97,12 +100,12 @@ def test_a_read_may_end_at_a_border() -> None:
 
 def test_a_read_that_came_to_cross_a_border_costs_twice() -> None:
     """Taking away the readings of one side can change what the bounds leave of the other."""
-    days = Population("days", cap_of(1), "household-window", "day", "UTC")
+    days = Population("days", parse_cap(1), "household-window", "day", "UTC")
     noon = at("2013-02-04T12:00Z")
-    charges = days.charges([Read("a", noon, noon + HOUR), Read("b", noon, noon + 24 * HOUR)], cap_of("0.3"))
+    charges = days.charges([Read("a", noon, noon + HOUR), Read("b", noon, noon + 24 * HOUR)], parse_cap("0.3"))
     assert {window.name: charge for window, charge in charges.items()} == {
-        "2013-02-04": cap_of("0.6"),
-        "2013-02-05": cap_of("0.6"),
+        "2013-02-04": parse_cap("0.6"),
+        "2013-02-05": parse_cap("0.6"),
     }
 
 
@@ -126,15 +129,15 @@ def test_a_read_that_came_to_cross_a_border_costs_twice() -> None:
 )
 def test_impossible_populations_are_refused(settings: dict[str, str], code: str) -> None:
     with pytest.raises(UsageError, check=has_code(code)):
-        Population(**{"name": "town", "cap": cap_of(1), **settings})
+        Population(**{"name": "town", "cap": parse_cap(1), **settings})
 
 
 @pytest.mark.parametrize("cap", ["0", "-1", "nan", "inf", "1e99", "much", ""])
 def test_a_cap_is_a_positive_number(cap: str) -> None:
     with pytest.raises(BudgetError, check=has_code("cap-invalid")):
-        cap_of(cap)
+        parse_cap(cap)
     with pytest.raises(BudgetError, check=has_code("cap-invalid")):
-        Population("town", cap_of("1." + 100 * "0" + "1"))
+        Population("town", parse_cap("1." + 100 * "0" + "1"))
 
 
 def test_impossible_reads_are_refused() -> None:

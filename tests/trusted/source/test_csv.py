@@ -8,7 +8,7 @@ import pytest
 from tests.codes import has_code
 
 from gridveil.model.errors import InputError, UsageError
-from gridveil.trusted.engines.duckdb.csv_table import BLOCK, LONGEST_LINE, LineStream, first_line
+from gridveil.trusted.engines.duckdb.csv_table import BLOCK, MAX_LINE_BYTES, LineStream, read_first_line
 
 HEADER = b"household,timestamp,kwh\n"
 A, B = b"a,2013-02-04 00:00,1\n", b"b,2013-02-04 01:00,2\n"
@@ -24,7 +24,7 @@ BOTH = {(0, 0, 0): 1000, (1, 1, 1): 2000}
         b"\xff\xfe,2013-02-04 00:00,1",
         b"a,2013-02-04 00:00,1\xc3",
         "a\ufffd,2013-02-04 00:00,1".encode(),
-        b"a,2013-02-04 00:00," + b"1" * LONGEST_LINE,
+        b"a,2013-02-04 00:00," + b"1" * MAX_LINE_BYTES,
         b"a" * (3 * BLOCK),
         b"#",
         b" , ",
@@ -84,7 +84,7 @@ def test_other_delimiters_are_refused(ask: Any, delimiter: str) -> None:
         b"household,kwh,household\n",
         b"household;timestamp;kwh\n",
         HEADER.replace(b"\n", b"\r") + A,
-        b"x" * (2 * LONGEST_LINE),
+        b"x" * (2 * MAX_LINE_BYTES),
         b"household,,kwh\n",
         bytes(range(256)),
     ],
@@ -111,9 +111,9 @@ def test_lines_are_the_same_wherever_blocks_end(tmp_path: Path, monkeypatch: pyt
     text = b"header\r\n" + b"\n".join([b"one", b"", b"x" * 40, b"t\xc3\xa9", b"\xff", b"\r", b"last"])
     path = tmp_path / "t.csv"
     path.write_bytes(text)
-    monkeypatch.setattr("gridveil.trusted.engines.duckdb.csv_table.LONGEST_LINE", 30)
+    monkeypatch.setattr("gridveil.trusted.engines.duckdb.csv_table.MAX_LINE_BYTES", 30)
     for block in range(1, len(text) + 2):
         monkeypatch.setattr("gridveil.trusted.engines.duckdb.csv_table.BLOCK", block)
         lines = pa.RecordBatchReader.from_stream(LineStream((str(path),))).read_all()["line"].to_pylist()
         assert lines == ["one", "", None, "té", None, "", "last"]
-        assert first_line(str(path)) == "header"
+        assert read_first_line(str(path)) == "header"

@@ -19,7 +19,7 @@ from tests.trusted.source.parted import BOUND, GRID, ROWS, WINDOW, kept, told, w
 
 from gridveil.cli.main import main
 from gridveil.model.errors import GridveilError, InputError
-from gridveil.trusted.engines.base.engine import answers
+from gridveil.trusted.engines.base.engine import fetch_rows
 from gridveil.trusted.engines.base.schema import ReadingsTable
 from gridveil.trusted.engines.base.settings import EngineSettings
 from gridveil.trusted.engines.duckdb import tables
@@ -172,11 +172,11 @@ def test_no_number_of_rows_makes_a_sum_fail() -> None:
     )
     rows = engine.con.table("many").mutate(wh=ibis._.wh.cast("int64"))
     table = engine.keep("part", sum_contributions(rows, WINDOW))
-    [found] = answers(engine, table.mutate(doubtful=is_doubtful(engine, table)))
+    [found] = fetch_rows(engine, table.mutate(doubtful=is_doubtful(engine, table)))
     assert (found["wh"], found["readings"], found["doubtful"]) == (LARGEST_READING, 3600, True)
     texts = rows.mutate(wh=ibis.null("float64"), time_text=ibis.null("string"), energy_text=ibis.null("string"))
     numbers = rows.select("household", "number").distinct()
-    [found] = answers(
+    [found] = fetch_rows(
         engine, sum_contributions(classify_readings(texts.drop("number", "step"), numbers, WINDOW), WINDOW)
     )
     assert (found["number"], found["wh"], found["readings"]) == (FAULTY, 0, 3600)

@@ -22,7 +22,7 @@ from gridveil.trusted.engines.base.settings import EngineSettings
 from gridveil.trusted.engines.duckdb import parquet_table as slices
 from gridveil.trusted.engines.duckdb import tables
 from gridveil.trusted.engines.duckdb.engine import DuckDBEngine
-from gridveil.trusted.engines.duckdb.parquet_table import bind_parquet, slices_of, types_of
+from gridveil.trusted.engines.duckdb.parquet_table import bind_parquet, plan_slices, read_types
 from gridveil.trusted.source.ingest import ingest
 
 IDS = [f"h{number:03}" for number in range(60)]
@@ -54,7 +54,7 @@ def file_of(folder: Path, ids: list[Any], rows: int = 24, column: str = "househo
 def cut_everywhere(patched: pytest.MonkeyPatch) -> None:
     """Let every group of rows begin a slice, though most are read many times."""
     patched.setattr(tables, "PART_BYTES", 1)
-    patched.setattr(slices, "_cuts", lambda groups, _: sorted({first for first, _, _ in groups})[1:])
+    patched.setattr(slices, "_choose_cuts", lambda groups, _: sorted({first for first, _, _ in groups})[1:])
 
 
 @pytest.fixture
@@ -63,13 +63,13 @@ def sliced(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_slices_of_a_file_in_the_order_of_households(tmp_path: Path) -> None:
-    found = slices_of([file_of(tmp_path, BY_HOUSEHOLD)], "household", str, 90)
+    found = plan_slices([file_of(tmp_path, BY_HOUSEHOLD)], "household", str, 90)
     assert found == [
         "\"household\" < 'h024'",
         "\"household\" >= 'h024' AND \"household\" < 'h048'",
         "\"household\" >= 'h048'",
     ]
-    assert slices_of([file_of(tmp_path, [7] * 30 + [9] * 30, 30, 'a "b"')], 'a "b"', int, 30) == [
+    assert plan_slices([file_of(tmp_path, [7] * 30 + [9] * 30, 30, 'a "b"')], 'a "b"', int, 30) == [
         '"a ""b""" < 9',
         '"a ""b""" >= 9',
     ]
@@ -93,7 +93,7 @@ def test_slices_of_a_file_in_the_order_of_households(tmp_path: Path) -> None:
     ],
 )
 def test_files_that_are_read_as_a_whole(ids: list[Any], options: dict[str, Any], tmp_path: Path) -> None:
-    assert slices_of([file_of(tmp_path, ids, **options)], "household", str, 60) == [None]
+    assert plan_slices([file_of(tmp_path, ids, **options)], "household", str, 60) == [None]
 
 
 def test_a_part_of_several_files_is_cut_by_all_of_them(tmp_path: Path) -> None:
@@ -101,7 +101,7 @@ def test_a_part_of_several_files_is_cut_by_all_of_them(tmp_path: Path) -> None:
     for name, ids in (("first", BY_HOUSEHOLD[120:]), ("second", BY_HOUSEHOLD[:120])):
         (tmp_path / name).mkdir()
         files.append(file_of(tmp_path / name, ids))
-    assert slices_of(files, "household", str, 120)[0] == "\"household\" < 'h030'"
+    assert plan_slices(files, "household", str, 120)[0] == "\"household\" < 'h030'"
 
 
 written = st.text(st.characters(categories=["L", "N", "P", "S"]), max_size=3)
@@ -127,11 +127,11 @@ def test_every_row_and_every_household_is_in_one_slice(
     kind = str if any(isinstance(name, str) for name in ids) else int
     con = ibis.duckdb.connect()
     found: list[list[tuple[int, Any]]] = []
-    conditions = slices_of([file], "household", kind, 0)
+    conditions = plan_slices([file], "household", kind, 0)
     if ids is STRANGE:
         assert len(conditions) == len(set(STRANGE))
     for where in conditions:
-        bind_parquet(con, "readings", [file], types_of([file]), where)
+        bind_parquet(con, "readings", [file], read_types([file]), where)
         found.append(con.raw_sql("SELECT place, household FROM readings").fetchall())
     con.disconnect()
     assert sorted(place for part in found for place, _ in part) == list(range(len(ids)))
@@ -186,8 +186,8 @@ def test_a_run_goes_on_within_a_file_unless_it_is_cut_otherwise(
     [before] = [stage for stage in stages if "read before" in stage]
     assert before.startswith("3 of ")
     whole = len(kept(scratch))
-    everywhere = slices._cuts
-    monkeypatch.setattr(slices, "_cuts", lambda *at: everywhere(*at)[1::2])  # as on a machine with more cores
+    everywhere = slices._choose_cuts
+    monkeypatch.setattr(slices, "_choose_cuts", lambda *at: everywhere(*at)[1::2])  # as on a machine with more cores
     stages.clear()
     again = ingest(*at, GRID, WINDOW, EngineSettings(scratch=scratch), lambda stage, _: stages.append(stage))
     assert told(*again) == expected
@@ -209,7 +209,7 @@ def test_a_structure_whose_part_is_named_like_the_column(tmp_path: Path) -> None
     """Its statistics may hold a date that Python has no number for."""
     far = pa.array([{"b": 2**31 - 1}] * 240, pa.struct([("b", pa.int32())])).cast(pa.struct([("b", pa.date32())]))
     pq.write_table(pa.table({"a.b": BY_HOUSEHOLD, "a": far}), tmp_path / "ids.parquet", row_group_size=24)
-    assert slices_of([str(tmp_path / "ids.parquet")], "a.b", str, 60) == [None]
+    assert plan_slices([str(tmp_path / "ids.parquet")], "a.b", str, 60) == [None]
 
 
 @pytest.mark.usefixtures("sliced")

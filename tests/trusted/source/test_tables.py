@@ -15,7 +15,7 @@ from tests.codes import has_code
 from tests.trusted.conftest import HOMES
 
 from gridveil.model.errors import InputError
-from gridveil.trusted.engines.base.engine import answers
+from gridveil.trusted.engines.base.engine import fetch_rows
 from gridveil.trusted.engines.base.schema import ReadingsTable
 from gridveil.trusted.engines.base.settings import EngineSettings
 from gridveil.trusted.engines.duckdb import tables
@@ -164,10 +164,10 @@ def test_a_table_shows_the_parts_that_are_asked_for(kind: str, tmp_path: Path, m
     engine = DuckDBEngine(EngineSettings())
     opened = engine.open("readings", ReadingsTable(f"{tmp_path}/*"))
     sums = opened.table.agg(kwh=opened.table.kwh.cast("float64").sum())
-    found = [answers(engine, sums)]
+    found = [fetch_rows(engine, sums)]
     for parts in ([1], [0], [2, 0], [0, 1, 2]):
-        engine.show("readings", parts)
-        found.append(answers(engine, sums))
+        engine.select_parts("readings", parts)
+        found.append(fetch_rows(engine, sums))
     assert [row["kwh"] for [row] in found] == [15, 6, 1, 9, 15]
     assert len(opened.keys) == len(set(opened.keys)) == 3
 

@@ -66,9 +66,9 @@ def test_a_full_disk_is_not_blamed_on_the_readings(tmp_path: Path, *, stated: bo
     engine.con.raw_sql("SET threads = 1; SET memory_limit = '30MB'; SET max_temp_directory_size = '1MB'")
     folder = str(tmp_path) if stated else tempfile.gettempdir()
     told = has_code("scratch-full", f"{folder}: ")
-    with pytest.raises(GridveilError, check=told) as caught, engine.complaints("readings.parquet"):
+    with pytest.raises(GridveilError, check=told) as caught, engine.translate_errors("readings.parquet"):
         engine.con.raw_sql("CREATE TABLE much AS SELECT hash(range) AS h FROM range(9000000) ORDER BY h").fetchall()
     assert not isinstance(caught.value, InputError)
-    with pytest.raises(GridveilError, check=told), engine.complaints("readings.parquet"):
+    with pytest.raises(GridveilError, check=told), engine.translate_errors("readings.parquet"):
         raise OSError(28, "No space left on device")
     engine.close()

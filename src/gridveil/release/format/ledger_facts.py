@@ -17,14 +17,14 @@ from gridveil.release.format.attack_rates import (
     agree,
     attack_rates,
 )
-from gridveil.trusted.ledger.entry import decimal, is_amount, is_hash
+from gridveil.trusted.ledger.entry import format_amount, is_amount, is_hash
 
 DECIMAL = re.compile(r"(0|[1-9][0-9]{0,99})\.[0-9]{0,399}[1-9]")
 """As many digits as sums of amounts that an entry can hold may need."""
 
 
 def _amount(text: str) -> str:
-    if not (is_amount(text) or DECIMAL.fullmatch(text)) or decimal(Fraction(text)) != text:
+    if not (is_amount(text) or DECIMAL.fullmatch(text)) or format_amount(Fraction(text)) != text:
         msg = 'an exact amount is written "3", "0.1" or "1/3"'
         raise ValueError(msg)
     return text
@@ -38,7 +38,7 @@ def _hash(text: str) -> str:
 
 
 Amount = Annotated[str, AfterValidator(_amount)]
-"""An exact rational as `decimal` writes it, to be read by `Fraction`."""
+"""An exact rational as `format_amount` writes it, to be read by `Fraction`."""
 
 
 class LedgerFacts(FactsModel):
@@ -67,9 +67,11 @@ class LedgerFacts(FactsModel):
         cap, spent = Fraction(self.cap), Fraction(self.spent)
         counted = spent if self.spent_in_window is None else Fraction(self.spent_in_window)
         if counted > cap:
-            return f"spent {decimal(counted)} is more than the cap {decimal(cap)}"
+            return f"spent {format_amount(counted)} is more than the cap {format_amount(cap)}"
         if float(counted) < epsilon or counted > spent:
-            amounts = f"epsilon {epsilon}, {decimal(counted)} of it spent under the cap, {decimal(spent)} in all"
+            amounts = (
+                f"epsilon {epsilon}, {format_amount(counted)} of it spent under the cap, {format_amount(spent)} in all"
+            )
             return f"{amounts}: each is at most the next"
         if not agree(self.attack_rates, _rates(self.model_dump())):
             return "its attack_rates do not follow from cap and spent"
@@ -99,17 +101,17 @@ def attack_statements(facts: LedgerFacts, shown: float, when: str = "up to this 
 
 def of_a_window(rates: list[AttackRate], window: str, cap: str) -> AttackStatement:
     """Return the statement about one ledger window, once its cap is spent."""
-    releases = f"all releases of this population that read one {window}, at its cap of {decimal(Fraction(cap))}"
+    releases = f"all releases of this population that read one {window}, at its cap of {format_amount(Fraction(cap))}"
     return AttackStatement(rates, releases, window)
 
 
 def in_words(facts: LedgerFacts) -> str:
     """Return the facts as the label's sentence."""
     entry = f"entry {facts.hash[:12]} of population '{facts.population}'"
-    spent, cap = decimal(Fraction(facts.spent)), decimal(Fraction(facts.cap))
+    spent, cap = format_amount(Fraction(facts.spent)), format_amount(Fraction(facts.cap))
     if facts.unit == "household":
         return f"{entry}: releases so far, this one included, epsilon {spent} of at most {cap}."
-    here = decimal(Fraction(facts.spent_in_window or facts.spent))
+    here = format_amount(Fraction(facts.spent_in_window or facts.spent))
     return (
         f"{entry}. Cap: epsilon {cap} for the readings of a household in one {facts.window}; spent up to this release "
         f"on a {facts.window} that it reads: at most {here}. The cap does not limit the sum of all releases: epsilon "

@@ -15,7 +15,7 @@ from gridveil.release.format import ledger_facts, wording
 from gridveil.release.format.attack_rates import AttackStatement, FactsModel, Text, summary
 from gridveil.release.format.label import Label, MechanismFacts, NoiseFacts, Privacy, Section, WindowFacts
 from gridveil.release.format.ledger_facts import LedgerFacts
-from gridveil.trusted.ledger.entry import decimal
+from gridveil.trusted.ledger.entry import format_amount
 
 SEVERAL_LEDGERS = (
     "not one and the same for all of these releases, see their labels. If they are about the same households, their "
@@ -58,12 +58,12 @@ class SeriesLabel(Label):
         entry = self.latest_entry
         if entry is None:
             return SEVERAL_LEDGERS if self.several_ledgers else wording.NO_LEDGER
-        whom, spent, cap = f"population '{entry.population}'", Fraction(entry.spent), decimal(Fraction(entry.cap))
+        whom, spent, cap = f"population '{entry.population}'", Fraction(entry.spent), format_amount(Fraction(entry.cap))
         if entry.unit == "household":
-            return f"{whom}: with the last of these, epsilon {decimal(spent)} of at most {cap} was spent."
+            return f"{whom}: with the last of these, epsilon {format_amount(spent)} of at most {cap} was spent."
         return (
             f"{whom}. Cap: epsilon {cap} for the readings of a household in one {entry.window}. The cap does not limit "
-            f"the sum of all releases: epsilon {decimal(spent)} {WITH_THE_LAST}."
+            f"the sum of all releases: epsilon {format_amount(spent)} {WITH_THE_LAST}."
         )
 
     @property

@@ -20,7 +20,7 @@ from gridveil.research.datasets.points import read_points
 from gridveil.trusted.engines.base.schema import HouseholdsTable, ReadingsTable, require_columns
 from gridveil.trusted.engines.base.settings import EngineSettings
 from gridveil.trusted.engines.duckdb.engine import DuckDBEngine
-from gridveil.trusted.engines.duckdb.tables import reading
+from gridveil.trusted.engines.duckdb.tables import translate_errors
 from gridveil.trusted.source.ingest import ingest
 from gridveil.trusted.source.report import Report
 from gridveil.trusted.source.rules import read_identifier
@@ -70,7 +70,7 @@ def ingest_town(spec: Spec, train_steps: int, *, placed: bool) -> tuple[Placed, 
         with tempfile.TemporaryDirectory(prefix="gridveil-") as folder:
             source, report = ingest(spec.readings, _nowhere(spec, grid, Path(folder)), grid, whole)  # type: ignore[arg-type]  # needed above
     located = source.table.join(source.located, "number")
-    rows = pa.Table.from_batches(source.engine.batches(located), located.schema().to_pyarrow())
+    rows = pa.Table.from_batches(source.engine.fetch_batches(located), located.schema().to_pyarrow())
     number, cell, step, wh = (rows[name].to_numpy() for name in ("number", "cell", "step", "wh"))
     known, household = np.unique(number, return_inverse=True)
     readings = np.zeros((len(known), whole.steps), dtype=np.int64)
@@ -89,7 +89,7 @@ def _nowhere(spec: Spec, grid: Grid, folder: Path) -> HouseholdsTable:
         msg = "needed above"
         raise AssertionError(msg)
     engine = DuckDBEngine(EngineSettings())
-    with reading(table.path):
+    with translate_errors(table.path):
         rows = engine.open("named", table).table
         require_columns(rows, table.path, {"household": table.household})
         names = rows.select(household=read_identifier(engine, rows[table.household], table.path).nullif("")).distinct()
@@ -100,7 +100,7 @@ def _nowhere(spec: Spec, grid: Grid, folder: Path) -> HouseholdsTable:
 
 def digest(town: Placed, points: Path | None, weight: str) -> str:
     """Return what tells whether a study was of the same data; for the operator's own files only."""
-    with reading(str(points)):
+    with translate_errors(str(points)):
         drawn = points.read_bytes() + weight.encode() if points else b""
     return hashlib.sha256(town.cells.tobytes() + town.dataset.readings.tobytes() + drawn).hexdigest()
 

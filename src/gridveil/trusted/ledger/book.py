@@ -13,7 +13,7 @@ from typing import Any
 from gridveil.model.errors import BudgetError, GridveilError, InputError, UsageError
 from gridveil.model.window import Window
 from gridveil.trusted.ledger.chain import LOST, Chain
-from gridveil.trusted.ledger.entry import Entry, canonical, is_amount, is_hash, is_name
+from gridveil.trusted.ledger.entry import Entry, is_amount, is_hash, is_name, to_canonical
 from gridveil.trusted.ledger.population import Population, Read, Standing
 from gridveil.trusted.ledger.stores.postgres import PostgresStore
 from gridveil.trusted.ledger.stores.sqlite import SqliteStore
@@ -70,11 +70,11 @@ class Ledger:
 
     def populations(self) -> list[Population]:
         """Return the populations, by name."""
-        return [Population.from_entry(self._sound(chain)[0]) for chain in self._chains()]
+        return [Population.from_entry(self._check_chain(chain)[0]) for chain in self._chains()]
 
     def entries(self, population: str) -> list[Entry]:
         """Return a population's whole chain."""
-        return self._known(self._store.chains(), population)
+        return self._find_entries(self._store.chains(), population)
 
     def standing(self, population: str) -> Standing:
         """Return where a population stands."""
@@ -112,14 +112,14 @@ class Ledger:
             msg = "a debit names what is read: give at least the published window"
             raise UsageError(msg, code="debit-without-read")
         try:
-            public = json.loads(canonical(dict(spec)))
+            public = json.loads(to_canonical(dict(spec)))
         except (TypeError, ValueError, RecursionError) as error:
             msg = "the public settings of a debit are texts, finite numbers, and lists and tables of these"
             raise UsageError(msg, code="debit-settings") from error
         chains = self._store.chains()
-        name = self._only(chains) if population is None else population
+        name = self._only_population(chains) if population is None else population
         debit = Debit(self._store, name, epsilon, tuple(reads), public)
-        debit.check(self._known(chains, name))
+        debit.check(self._find_entries(chains, name))
         return debit
 
     def record_release(self, debit_hash: str, files: Mapping[str, str]) -> Entry:
@@ -127,10 +127,10 @@ class Ledger:
         if not files or not all(map(is_name, files)) or not all(map(is_hash, files.values())):
             msg = "a release is recorded as the SHA-256 of each of its files"
             raise UsageError(msg, code="release-digests")
-        name = self._debited(debit_hash).population
+        name = self._find_debit(debit_hash).population
 
         def release(chain: Chain) -> Entry:
-            entries = self._sound(chain)
+            entries = self._check_chain(chain)
             if any(entry.kind == "release" and entry.body["debit"] == debit_hash for entry in entries):
                 msg = f"{self.where}: the debit {debit_hash[:12]} has its release already; each is for one"
                 raise UsageError(msg, code="debit-released")
@@ -141,7 +141,7 @@ class Ledger:
     def unreleased(self, population: str | None, reads: Sequence[Read]) -> list[Entry]:
         """Return the debits for just these reads that have no release, in order; population: as for `permit`."""
         chains = self._store.chains()
-        entries = self._known(chains, self._only(chains) if population is None else population)
+        entries = self._find_entries(chains, self._only_population(chains) if population is None else population)
         released = {entry.body["debit"] for entry in entries if entry.kind == "release"}
         wanted = [read.body() for read in reads]
         debits = [entry for entry in entries if entry.kind == "debit" and entry.hash not in released]
@@ -193,32 +193,34 @@ class Ledger:
         chains = self._store.chains()
         return [chains[name] for name in sorted(chains)]
 
-    def _debited(self, debit_hash: str) -> Entry:
+    def _find_debit(self, debit_hash: str) -> Entry:
         for chain in self._store.chains().values():
-            for entry in self._sound(chain):
+            for entry in self._check_chain(chain):
                 if entry.kind == "debit" and entry.hash == debit_hash:
                     return entry
         msg = f"{self.where}: no debit has the hash {debit_hash[:64]}"
         raise InputError(msg, code="debit-unknown")
 
-    def _only(self, chains: Mapping[str, Chain]) -> str:
+    def _only_population(self, chains: Mapping[str, Chain]) -> str:
         if len(chains) == 1:
             return next(iter(chains))
         for name in sorted(chains):
-            self._sound(chains[name])  # who has one population, and damage that looks like another, is told of that
-        raise self._choose(chains, "say which population the households are of")
+            self._check_chain(
+                chains[name]
+            )  # who has one population, and damage that looks like another, is told of that
+        raise self._make_population_error(chains, "say which population the households are of")
 
-    def _known(self, chains: Mapping[str, Chain], population: str) -> list[Entry]:
+    def _find_entries(self, chains: Mapping[str, Chain], population: str) -> list[Entry]:
         if population not in chains:
-            raise self._choose(chains, f"no population {population}")
-        return self._sound(chains[population])
+            raise self._make_population_error(chains, f"no population {population}")
+        return self._check_chain(chains[population])
 
-    def _choose(self, chains: Mapping[str, Chain], why: str) -> UsageError:
+    def _make_population_error(self, chains: Mapping[str, Chain], why: str) -> UsageError:
         there = ", ".join(sorted(chains)) or "none yet; add one with `gridveil ledger init`"
         return UsageError(f"{self.where}: {why}; there are: {there}", code="population-unknown")
 
-    def _sound(self, chain: Chain) -> list[Entry]:
-        return sound_entries(self.where, chain)
+    def _check_chain(self, chain: Chain) -> list[Entry]:
+        return check_chain(self.where, chain)
 
 
 class Debit:
@@ -269,7 +271,7 @@ class Debit:
         standings: list[Standing] = []
 
         def debit(chain: Chain) -> Entry:
-            entries = sound_entries(self._store.where, chain)
+            entries = check_chain(self._store.where, chain)
             tally = self.check(entries)
             entry = Entry.after(entries[-1], "debit", self._population, self._body)
             standings.append(tally.add(entry))
@@ -279,7 +281,7 @@ class Debit:
         self.standing = standings[-1]
 
 
-def sound_entries(where: str, chain: Chain) -> list[Entry]:
+def check_chain(where: str, chain: Chain) -> list[Entry]:
     """Return the entries of a chain, or refuse one with faults."""
     faults = chain.faults()
     if faults:
@@ -293,15 +295,15 @@ def sound_entries(where: str, chain: Chain) -> list[Entry]:
 
 def open_ledger(where: str) -> Ledger:
     """Return the ledger in an SQLite file, or at a postgresql:// URL. It must be there."""
-    return Ledger(_store(where, make=False))
+    return Ledger(_open_store(where, make=False))
 
 
 def create_ledger(where: str) -> Ledger:
     """Return the ledger there, made if it was missing."""
-    return Ledger(_store(where, make=True))
+    return Ledger(_open_store(where, make=True))
 
 
-def _store(where: str, *, make: bool) -> Store:
+def _open_store(where: str, *, make: bool) -> Store:
     if not is_address(str(where)):
         return SqliteStore(Path(where), make=make)
     if not str(where).startswith(("postgresql://", "postgres://")):

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from gridveil.model.errors import GridveilError, InputError
-from gridveil.trusted.ledger.entry import NO_HASH, Entry, decimal
+from gridveil.trusted.ledger.entry import NO_HASH, Entry, format_amount
 from gridveil.trusted.ledger.population import Population
 from gridveil.trusted.ledger.tally import Tally
 
@@ -56,10 +56,10 @@ class Chain:
         if not self.lines:
             return [f"population {self.population}: all its entries are gone; the ledger's list of heads still has it"]
         return (
-            list(self._broken())
-            or list(self._forgotten())
-            or list(_disorder(self.entries))
-            or list(_overspending(self.entries))
+            list(self._find_broken_links())
+            or list(self._find_rollback())
+            or list(_find_disorder(self.entries))
+            or list(_find_overspending(self.entries))
         )
 
     @property
@@ -70,9 +70,9 @@ class Chain:
     @cached_property
     def _read(self) -> list[Entry | InputError]:
         """What each line is: an entry, or why not."""
-        return [_entry(line.text) for line in self.lines]
+        return [_parse_entry(line.text) for line in self.lines]
 
-    def _broken(self) -> Iterator[str]:
+    def _find_broken_links(self) -> Iterator[str]:
         """Tell of texts, hashes, numbers and links."""
         previous = NO_HASH
         for number, (line, entry) in enumerate(zip(self.lines, self._read, strict=True)):
@@ -96,7 +96,7 @@ class Chain:
                 f"has {told}, or another one of this number; entries were cut off, or added past the ledger"
             )
 
-    def _forgotten(self) -> Iterator[str]:
+    def _find_rollback(self) -> Iterator[str]:
         """Tell of an old state that came back."""
         if self.mark is None:
             return
@@ -113,14 +113,14 @@ class Chain:
             yield f"population {self.population}, entry {number}: another one was written: this is not that ledger"
 
 
-def _entry(text: str) -> Entry | InputError:
+def _parse_entry(text: str) -> Entry | InputError:
     try:
         return Entry.from_text(text)
     except InputError as error:
         return error
 
 
-def _disorder(entries: Sequence[Entry]) -> Iterator[str]:
+def _find_disorder(entries: Sequence[Entry]) -> Iterator[str]:
     """Tell of kinds that are out of place."""
     first, name = entries[0], entries[0].population
     if first.kind != "population":
@@ -145,7 +145,7 @@ def _disorder(entries: Sequence[Entry]) -> Iterator[str]:
             )
 
 
-def _overspending(entries: Sequence[Entry]) -> Iterator[str]:
+def _find_overspending(entries: Sequence[Entry]) -> Iterator[str]:
     """Tell of debits that took the population over its cap."""
     tally = Tally(Population.from_entry(entries[0]))
     for entry in entries:
@@ -154,5 +154,5 @@ def _overspending(entries: Sequence[Entry]) -> Iterator[str]:
             if standing.worst > standing.cap:
                 yield (
                     f"population {entry.population}, entry {entry.number}: this debit takes it to epsilon "
-                    f"{decimal(standing.worst)}, over the cap of {decimal(standing.cap)}"
+                    f"{format_amount(standing.worst)}, over the cap of {format_amount(standing.cap)}"
                 )

@@ -52,7 +52,7 @@ class Entry:
     def text(self) -> str:
         """The canonical text: JSON with sorted keys, no blanks, ASCII."""
         fields = {name: getattr(self, name) for name in FIELDS if name != "version"}
-        return canonical({"version": VERSION, **fields})
+        return to_canonical({"version": VERSION, **fields})
 
     @cached_property
     def hash(self) -> str:
@@ -74,7 +74,7 @@ class Entry:
         Traceback (most recent call last):
         gridveil.model.errors.InputError: not an entry of a ledger: its fields are not those of version 1
         """
-        fault, fields = _parsed(text)
+        fault, fields = _parse_fields(text)
         if fault:
             msg = f"not an entry of a ledger: {fault}"
             raise InputError(msg, code="entry-invalid")
@@ -88,20 +88,20 @@ def today() -> str:
     return datetime.now(UTC).date().isoformat()
 
 
-def instant_text(instant: datetime) -> str:
+def format_instant(instant: datetime) -> str:
     """Return an instant as entries write it."""
     return instant.astimezone(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
 
 
-def canonical(value: object) -> str:
+def to_canonical(value: object) -> str:
     """Return the one JSON text of a value, or raise ValueError or TypeError if it has none."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
 
 
-def decimal(amount: Fraction) -> str:
+def format_amount(amount: Fraction) -> str:
     """Return an exact amount for people: a decimal if it has one, else a fraction.
 
-    >>> decimal(Fraction(3)), decimal(Fraction(-1, 8)), decimal(Fraction(1, 3))
+    >>> format_amount(Fraction(3)), format_amount(Fraction(-1, 8)), format_amount(Fraction(1, 3))
     ('3', '-0.125', '1/3')
     """
     rest, digits = amount.denominator, 0
@@ -184,11 +184,11 @@ def _is_release(body: Mapping[str, Any]) -> bool:
     return bool(files) and all(map(is_name, files)) and all(map(is_hash, files.values()))
 
 
-def _parsed(text: str) -> tuple[str, dict[str, Any]]:
+def _parse_fields(text: str) -> tuple[str, dict[str, Any]]:
     """Return what is wrong with a text, or nothing, and its fields."""
     try:
         fields = json.loads(text)
-        is_canonical = canonical(fields) == text
+        is_canonical = to_canonical(fields) == text
     except (ValueError, RecursionError):  # also of numbers that JSON does not have
         return "it is no JSON text", {}
     if not (isinstance(fields, dict) and set(fields) == FIELDS and _is_int(fields["version"])):

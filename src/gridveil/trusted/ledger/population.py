@@ -12,14 +12,14 @@ from zoneinfo import ZoneInfo
 from gridveil.model.errors import BudgetError, UsageError
 from gridveil.model.window import Window
 from gridveil.trusted.budget import PureDP
-from gridveil.trusted.ledger.entry import Entry, instant_text, is_amount, is_name
+from gridveil.trusted.ledger.entry import Entry, format_instant, is_amount, is_name
 
 # Ledger windows: time cut into days, weeks, months or years of a place's calendar.
 
 Length = Literal["day", "week", "month", "year"]
 LENGTHS: tuple[str, ...] = get_args(Length)
 
-NO_PLACES = {"localtime", "posixrules", "Factory"}
+MACHINE_ZONES = {"localtime", "posixrules", "Factory"}
 """Names that mean another time on another machine."""
 
 FIRST_YEAR, LAST_YEAR = 1000, 8999
@@ -36,10 +36,10 @@ class LedgerWindow:
     """As people write it: 2013-02-04, 2013-W06, 2013-02 or 2013."""
 
 
-def zone_of(timezone: str) -> ZoneInfo:
+def load_zone(timezone: str) -> ZoneInfo:
     """Return the timezone of this name."""
     try:
-        zone = None if timezone in NO_PLACES else ZoneInfo(timezone)
+        zone = None if timezone in MACHINE_ZONES else ZoneInfo(timezone)
     except (ValueError, OSError, KeyError):  # a path, a folder, no such zone: as zoneinfo tells them
         zone = None
     if zone is None:
@@ -48,7 +48,7 @@ def zone_of(timezone: str) -> ZoneInfo:
     return zone
 
 
-def window_at(instant: datetime, length: str, timezone: str) -> LedgerWindow:
+def find_window(instant: datetime, length: str, timezone: str) -> LedgerWindow:
     """Return the ledger window in which an instant lies.
 
     Guarantee: for one length and timezone these windows cut time into pieces without gaps or overlaps. A window is
@@ -56,32 +56,34 @@ def window_at(instant: datetime, length: str, timezone: str) -> LedgerWindow:
     find the one that holds the instant, and borders grow with the day. A day's border is its midnight on local clocks:
     where clocks show it twice, the first; where they skip it, when the clock before the change would have shown it.
 
-    >>> window_at(datetime(2013, 3, 31, 23, 30, tzinfo=UTC), "day", "Europe/London").name
+    >>> find_window(datetime(2013, 3, 31, 23, 30, tzinfo=UTC), "day", "Europe/London").name
     '2013-04-01'
     """
-    zone = zone_of(timezone)
-    first = _first_day(instant.astimezone(zone).date(), length)
+    zone = load_zone(timezone)
+    first = _find_first_day(instant.astimezone(zone).date(), length)
     # Clocks that go back over midnight show the day after for a while: the date alone does not decide.
-    while _border(first, zone) > instant:
-        first = _first_day(first - timedelta(days=1), length)
-    while _border(_next(first, length), zone) <= instant:
-        first = _next(first, length)
-    return LedgerWindow(_border(first, zone), _border(_next(first, length), zone), _name(first, length))
+    while _find_border(first, zone) > instant:
+        first = _find_first_day(first - timedelta(days=1), length)
+    while _find_border(_find_next(first, length), zone) <= instant:
+        first = _find_next(first, length)
+    return LedgerWindow(
+        _find_border(first, zone), _find_border(_find_next(first, length), zone), _format_name(first, length)
+    )
 
 
-def windows_touched(start: datetime, end: datetime, length: str, timezone: str) -> list[LedgerWindow]:
+def find_windows(start: datetime, end: datetime, length: str, timezone: str) -> list[LedgerWindow]:
     """Return the ledger windows that have an instant in common with the time from `start` until before `end`."""
-    touched = [window_at(start, length, timezone)]
+    touched = [find_window(start, length, timezone)]
     while touched[-1].end < end:
-        touched.append(window_at(touched[-1].end, length, timezone))
+        touched.append(find_window(touched[-1].end, length, timezone))
     return touched
 
 
-def _border(day: date, zone: ZoneInfo) -> datetime:
+def _find_border(day: date, zone: ZoneInfo) -> datetime:
     return datetime.combine(day, time(), zone).astimezone(UTC)
 
 
-def _first_day(day: date, length: str) -> date:
+def _find_first_day(day: date, length: str) -> date:
     match length:
         case "day":
             return day
@@ -93,12 +95,12 @@ def _first_day(day: date, length: str) -> date:
             return day.replace(month=1, day=1)
 
 
-def _next(first: date, length: str) -> date:
+def _find_next(first: date, length: str) -> date:
     days = {"day": 1, "week": 7, "month": 31, "year": 366}[length]
-    return _first_day(first + timedelta(days=days), length)
+    return _find_first_day(first + timedelta(days=days), length)
 
 
-def _name(first: date, length: str) -> str:
+def _format_name(first: date, length: str) -> str:
     match length:
         case "day":
             return first.isoformat()
@@ -139,7 +141,7 @@ class Read:
             raise UsageError(msg, code="read-beyond-calendar")
 
     def __str__(self) -> str:
-        return f"the {self.name} read from {instant_text(self.start)} to {instant_text(self.end)}"
+        return f"the {self.name} read from {format_instant(self.start)} to {format_instant(self.end)}"
 
     @classmethod
     def of(cls, name: str, window: Window) -> Read:
@@ -153,7 +155,7 @@ class Read:
 
     def body(self) -> dict[str, str]:
         """Return what a debit says of it."""
-        return {"name": self.name, "start": instant_text(self.start), "end": instant_text(self.end)}
+        return {"name": self.name, "start": format_instant(self.start), "end": format_instant(self.end)}
 
     def holds(self, window: Window) -> bool:
         """Whether every step of the window lies inside."""
@@ -217,7 +219,7 @@ class Population:
             if self.timezone is None:
                 msg = "the unit household-window needs the timezone of its calendar, such as Europe/London, or UTC"
                 raise UsageError(msg, code="ledger-timezone-missing")
-            zone_of(self.timezone)
+            load_zone(self.timezone)
 
     @classmethod
     def from_entry(cls, entry: Entry) -> Population:
@@ -236,7 +238,7 @@ class Population:
         """Return the ledger windows that a read touches; none if the unit knows no windows."""
         if self.window is None or self.timezone is None:
             return []
-        return windows_touched(read.start, read.end, self.window, self.timezone)
+        return find_windows(read.start, read.end, self.window, self.timezone)
 
     def refuse_crossing(self, reads: Sequence[Read]) -> None:
         """Refuse a read that crosses a border between ledger windows, and say how to choose."""
@@ -245,14 +247,14 @@ class Population:
             if len(windows) > 1:
                 border = windows[0].end
                 most = max(windows, key=lambda one: min(one.end, read.end) - max(one.start, read.start))
-                start, end = instant_text(most.start), instant_text(most.end)
+                start, end = format_instant(most.start), format_instant(most.end)
                 example = f", e.g. --start {start}, and end by {end}" if read.name == "published" else ""
                 msg = (
                     f"{read} crosses the border between the ledger windows {windows[0].name} and {windows[1].name} "
-                    f"({instant_text(border)}): for the unit household-window each read lies inside one {self.window} "
-                    f"of {self.timezone}. The {self.window} {most.name} of {self.timezone} goes from {start} to {end}: "
-                    f"stay within it{example}. Or choose a shorter training window, or a population with longer "
-                    "ledger windows"
+                    f"({format_instant(border)}): for the unit household-window each read lies inside one "
+                    f"{self.window} of {self.timezone}. The {self.window} {most.name} of {self.timezone} goes from "
+                    f"{start} to {end}: stay within it{example}. Or choose a shorter training window, or a population "
+                    "with longer ledger windows"
                 )
                 raise UsageError(msg, code="read-crosses-windows")
 
@@ -288,10 +290,10 @@ class Standing:
         return self.cap - self.worst
 
 
-def cap_of(decimal: float | str) -> Fraction:
+def parse_cap(decimal: float | str) -> Fraction:
     """Return a cap exactly as it was typed.
 
-    >>> cap_of("0.1")
+    >>> parse_cap("0.1")
     Fraction(1, 10)
     """
     try:

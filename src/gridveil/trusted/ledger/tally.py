@@ -6,10 +6,10 @@ from collections.abc import Iterable, Sequence
 from fractions import Fraction
 
 from gridveil.model.errors import BudgetError
-from gridveil.trusted.ledger.entry import Entry, decimal
+from gridveil.trusted.ledger.entry import Entry, format_amount
 from gridveil.trusted.ledger.population import LedgerWindow, Population, Read, Standing
 
-MOST_NAMED = 10
+MAX_NAMED = 10
 """So many releases are named in a refusal."""
 
 
@@ -58,9 +58,9 @@ class Tally:
             return
         where = f", ledger window {window.name}" if window else ""
         msg = (
-            f"population {self.population.name}{where}: requested epsilon {decimal(requested)}, remaining "
-            f"{decimal(remaining)} of {decimal(self.population.cap)}, over by {decimal(requested - remaining)}; "
-            f"nothing was debited. {self._spenders(window)}"
+            f"population {self.population.name}{where}: requested epsilon {format_amount(requested)}, remaining "
+            f"{format_amount(remaining)} of {format_amount(self.population.cap)}, over by "
+            f"{format_amount(requested - remaining)}; nothing was debited. {self._spenders(window)}"
         )
         raise BudgetError(msg, code="over-cap")
 
@@ -70,10 +70,10 @@ class Tally:
             return "Nothing was spent before: ask for less."
         named = [
             f"{str(debit.body['spec'].get('title', 'untitled'))[:80]!r} ({debit.at}, epsilon "
-            f"{decimal(Fraction(debit.body['epsilon']))})"
-            for debit in debits[-MOST_NAMED:]
+            f"{format_amount(Fraction(debit.body['epsilon']))})"
+            for debit in debits[-MAX_NAMED:]
         ]
-        earlier = f", and {len(debits) - MOST_NAMED} earlier" if len(debits) > MOST_NAMED else ""
+        earlier = f", and {len(debits) - MAX_NAMED} earlier" if len(debits) > MAX_NAMED else ""
         return f"Spent by {', '.join(named)}{earlier}."
 
     def _standing(self, among: Iterable[LedgerWindow]) -> Standing:

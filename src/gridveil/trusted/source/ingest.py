@@ -9,7 +9,7 @@ from gridveil.geography.grid import Grid
 from gridveil.model.errors import InputError
 from gridveil.model.progress import Progress, silent
 from gridveil.model.window import Window
-from gridveil.trusted.engines.base.engine import Engine, answers
+from gridveil.trusted.engines.base.engine import Engine, fetch_rows
 from gridveil.trusted.engines.base.partitions import has_fields
 from gridveil.trusted.engines.base.schema import HouseholdsTable, ReadingsTable
 from gridveil.trusted.engines.base.settings import EngineSettings, connect
@@ -42,7 +42,7 @@ def find_axes(households_table: HouseholdsTable, settings: EngineSettings = DEFA
     """Return the names of the columns of the place, without reading a row."""
     engine = connect(replace(settings, scratch=None))
     try:
-        with engine.complaints(households_table.path):
+        with engine.translate_errors(households_table.path):
             return find_coordinates(engine.open("households", households_table).table, households_table)
     finally:
         engine.close()
@@ -80,12 +80,12 @@ def _ingest(
     settings: EngineSettings,
     progress: Progress,
 ) -> tuple[IngestedSource, Report]:
-    with engine.complaints(households_table.path):
+    with engine.translate_errors(households_table.path):
         where = locate_households(engine, engine.open("households", households_table).table, households_table, grid)
         faults = household_faults(engine, where, grid)
         # Of this table, because an engine that knows its size can bring it to the readings, instead of sorting those.
-        [count] = answers(engine, where.numbers.agg(households=where.numbers.number.count()))
-    with engine.complaints(readings_table.path):
+        [count] = fetch_rows(engine, where.numbers.agg(households=where.numbers.number.count()))
+    with engine.translate_errors(readings_table.path):
         parts: list[PartSums] = []
         opened = engine.open(READINGS, readings_table, window)
         readings = Readings(engine, READINGS, opened, readings_table, window, where.numbers)

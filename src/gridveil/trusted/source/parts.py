@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from gridveil.geography.grid import Grid
 from gridveil.model.window import Window
-from gridveil.trusted.engines.base.engine import COUNTS, Engine, Opened, answers
+from gridveil.trusted.engines.base.engine import COUNTS_SUFFIX, Engine, OpenedTable, fetch_rows
 from gridveil.trusted.engines.base.schema import HouseholdsTable, ReadingsTable
 from gridveil.trusted.kernel.bound import SUPPLY_WATTS
 from gridveil.trusted.source.clock import Clock
@@ -77,7 +77,7 @@ def _hash_numbers(engine: Engine, numbers: ibis.Table) -> list[str]:
 
     columns = pa.schema([("household", pa.large_string()), ("number", pa.int64())])  # text of over 2 GB, too
     filled = numbers.select("household", number=numbers.number.fill_null(-1))  # by the engine: Arrow would load pandas
-    given = [batch.select(columns.names).cast(columns) for batch in engine.batches(filled)]
+    given = [batch.select(columns.names).cast(columns) for batch in engine.fetch_batches(filled)]
     ids, lengths, values = (hashlib.sha256() for _ in range(3))  # each of a whole column: batches may be cut anywhere
     for batch in pa.Table.from_batches(given, columns).sort_by("household").to_batches(max_chunksize=BATCH):
         ids.update("".join(batch["household"].to_pylist()).encode())
@@ -98,7 +98,7 @@ class Readings:
 
     engine: Engine
     role: str
-    opened: Opened
+    opened: OpenedTable
     table: ReadingsTable
     window: Window
     numbers: ibis.Table
@@ -132,7 +132,7 @@ class PartSums:
     faults: how many of its readings have which of READING_FAULTS; readings: how many have none.
     steps: those that it has a reading in, and how many.
     contributions: how many steps of households it has; high, low: in how many of them a lot is used, or nearly nothing.
-    group: parts of the same group have no household in common (see `Opened`).
+    group: parts of the same group have no household in common (see `OpenedTable`).
     """
 
     table: ibis.Table
@@ -148,7 +148,7 @@ class PartSums:
     def of(cls, readings: Readings, index: int, sums: ibis.Table, key: str | None) -> PartSums:
         """Compute a part's contributions, and count what is in them. Both are kept with its `key`."""
         engine = readings.engine
-        engine.show(readings.role, [index])
+        engine.select_parts(readings.role, [index])
         table = engine.keep(f"part_{index}", sums, key)
         hours = step_seconds(readings.window) / 3600
         judged = table.mutate(
@@ -163,8 +163,8 @@ class PartSums:
             low=judged.low.sum(),
         )
         if key is not None:  # a run that goes on then reads none of the contributions to count them
-            counted = engine.keep(f"counts_{index}", counted, f"{key}{COUNTS}")
-        counts = answers(engine, counted)
+            counted = engine.keep(f"counts_{index}", counted, f"{key}{COUNTS_SUFFIX}")
+        counts = fetch_rows(engine, counted)
         good = [row for row in counts if not row["faulty"]]
         return cls(
             table,
@@ -211,11 +211,11 @@ def _are_disjoint(engine: Engine, parts: list[PartSums], whole: ibis.Table) -> b
 
 def is_doubtful(engine: Engine, table: ibis.Table) -> ir.BooleanColumn:
     """Return where duplicates may hide, or readings that are over what may count."""
-    return (engine.bit_count(table.bits) != table.readings) | (table.wh >= LARGEST_READING)
+    return (engine.count_bits(table.bits) != table.readings) | (table.wh >= LARGEST_READING)
 
 
 def _count_rows(engine: Engine, table: ibis.Table) -> int:
-    return int(answers(engine, table.agg(rows=table.count()))[0]["rows"])
+    return int(fetch_rows(engine, table.agg(rows=table.count()))[0]["rows"])
 
 
 # The second look: readings that are in doubt are resolved, and of each fault an example is found.
@@ -230,10 +230,10 @@ def reread_doubtful(readings: Readings, parts: list[PartSums], doubt: ibis.Table
     what may count, with their household as an `example`.
     """
     engine = readings.engine
-    steps = {row["step"] for row in answers(engine, doubt.select("step").distinct())}
+    steps = {row["step"] for row in fetch_rows(engine, doubt.select("step").distinct())}
     if not steps:
         return None
-    engine.show(readings.role, [index for index, part in enumerate(parts) if part.steps.keys() & steps])
+    engine.select_parts(readings.role, [index for index, part in enumerate(parts) if part.steps.keys() & steps])
     of_doubt = doubt.select("number").distinct()
     suspects = engine.keep("suspects", readings.numbers.join(of_doubt, "number").select("household", "number"))
     rows = classify_readings(readings.rows(suspects), suspects, readings.window)
@@ -266,7 +266,7 @@ def find_examples(readings: Readings, parts: list[PartSums]) -> dict[int, dict[s
             first.setdefault(fault, index)
     if not first:
         return {}
-    engine.show(readings.role, sorted(set(first.values())))
+    engine.select_parts(readings.role, sorted(set(first.values())))
     rows, with_numbers = readings.rows(), not first.keys().isdisjoint(HOUSEHOLD_FAULTS)
     if with_numbers:
         rows = rows.left_join(readings.numbers, "household")
@@ -274,4 +274,4 @@ def find_examples(readings: Readings, parts: list[PartSums]) -> dict[int, dict[s
     rows = rows.filter(reduce(or_, (faults[fault] for fault in first))).mutate(fault=find_first_fault(faults))
     text = ibis.cases((rows.fault == TIMESTAMP_FAULT, rows.time_text), (rows.fault == ENERGY_FAULT, rows.energy_text))
     found = rows.group_by("fault").agg(example=rows.household.nullif("").min(), text=text.min())
-    return {row["fault"]: row for row in answers(engine, found)}
+    return {row["fault"]: row for row in fetch_rows(engine, found)}

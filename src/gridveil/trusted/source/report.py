@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from gridveil.geography.grid import Grid
 from gridveil.model.window import Window
-from gridveil.trusted.engines.base.engine import Engine, answers
+from gridveil.trusted.engines.base.engine import Engine, fetch_rows
 from gridveil.trusted.kernel.bound import SUPPLY_WATTS
 from gridveil.trusted.source.rules import ENERGY_FAULT, OUTSIDE_STEPS, READING_FAULTS, TIMESTAMP_FAULT, Places
 
@@ -169,7 +169,7 @@ def reading_faults(
     twice = 0
     if once is not None:
         of_doubt = once.agg(duplicates=(once.rows - 1).sum(), over=once.over.sum(), example=once.example.min())
-        [found] = answers(engine, of_doubt)
+        [found] = fetch_rows(engine, of_doubt)
         twice, counts[OVER] = found["duplicates"] or 0, found["over"] or 0
         examples = {**examples, OVER: {"example": found["example"], "text": None}}
     faults = [
@@ -214,7 +214,7 @@ def household_faults(engine: Engine, places: Places, grid: Grid) -> list[Fault]:
         repeats=(seen.usable - 1).sum(where=twice),
         repeated=seen.household.min(where=twice),
     )
-    [a], [b] = answers(engine, of_rows), answers(engine, of_seen)
+    [a], [b] = fetch_rows(engine, of_rows), fetch_rows(engine, of_seen)
     faults = (
         Fault("households", "household missing, or line unreadable", a["nameless"] or 0, None),
         Fault("households", "coordinate missing, unreadable or not finite", a["placeless"] or 0, a["example"]),

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from gridveil.geography.grid import Grid
 from gridveil.model.errors import InputError, UsageError
 from gridveil.model.window import Window
-from gridveil.trusted.engines.base.schema import HouseholdsTable, ReadingsTable, require_columns, told_columns
+from gridveil.trusted.engines.base.schema import HouseholdsTable, ReadingsTable, describe_columns, require_columns
 from gridveil.trusted.source.clock import Clock
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def _keep_matching(text: ir.StringColumn, pattern: str) -> ir.StringColumn:
 def read_identifier(engine: Engine, column: ir.Column, path: str) -> ir.StringColumn:
     """Return household ids as text; that of no household is null or empty."""
     if column.type().is_string():
-        return engine.plain_text(column)  # and nothing else: an engine can tell from it which rows to pass over
+        return engine.to_plain_text(column)  # and nothing else: an engine can tell from it which rows to pass over
     if column.type().is_integer() or column.type().is_uuid():
         return column.cast("string")
     raise _make_type_error(path, column, "text or whole numbers")
@@ -60,9 +60,9 @@ def read_text(column: ir.Column) -> ir.StringColumn:
 def read_number(engine: Engine, column: ir.Column, path: str) -> ir.FloatingColumn:
     """Return numbers in double precision: the same on every engine. Not finite or unreadable: null."""
     if column.type().is_string():
-        value = engine.double_of_text(_keep_matching(column, NUMBER))
+        value = engine.parse_double(_keep_matching(column, NUMBER))
     elif column.type().is_numeric() and not column.type().is_boolean():
-        value = engine.double(column)
+        value = engine.to_double(column)
     else:
         raise _make_type_error(path, column, "a number")
     return (value.isnan() | value.isinf()).ifelse(None, value)
@@ -73,12 +73,12 @@ def read_seconds(engine: Engine, column: ir.Column, path: str, window: Window, z
     clock, origin = Clock.of(zone, window), window.start.astimezone(UTC)
     if column.type().is_string():
         text = _keep_matching(column, TIMESTAMP)
-        instant = engine.seconds(engine.moment_of_text(text, zoned=True), origin)
-        local = clock.to_utc(engine.seconds(engine.moment_of_text(text, zoned=False), origin))
+        instant = engine.to_seconds(engine.parse_timestamp(text, zoned=True), origin)
+        local = clock.to_utc(engine.to_seconds(engine.parse_timestamp(text, zoned=False), origin))
         return text.re_search(rf":[0-9.]+{OFFSET} *$").ifelse(instant, local)
     if not (column.type().is_timestamp() or column.type().is_date()):
         raise _make_type_error(path, column, "a timestamp, a date, or text such as 2013-02-04 00:30:00")
-    since = engine.seconds(column, origin)
+    since = engine.to_seconds(column, origin)
     return since if column.type().is_timestamp() and column.type().timezone is not None else clock.to_utc(since)
 
 
@@ -183,7 +183,7 @@ def find_coordinates(table: ibis.Table, schema: HouseholdsTable) -> tuple[str, s
     if len(found) != 1:
         has = "both" if found else "neither"
         msg = (
-            f"{schema.path}: it has {has} of lon, lat and x, y. {told_columns(table)} "
+            f"{schema.path}: it has {has} of lon, lat and x, y. {describe_columns(table)} "
             'Name the columns of the coordinates in a spec (.toml), below [households]: x = "COLUMN", y = "COLUMN"'
         )
         raise InputError(msg, code="coordinates-unclear")

@@ -11,7 +11,7 @@ from gridveil.geography.grid import Grid
 from gridveil.model.arrays import Ints
 from gridveil.model.errors import UsageError
 from gridveil.model.window import Window
-from gridveil.trusted.engines.base.engine import Engine, answers
+from gridveil.trusted.engines.base.engine import Engine, fetch_rows
 from gridveil.trusted.kernel.bound import Bound
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ class IngestedSource:
         """
         first, last, _ = (rows or slice(None)).indices(self.grid.nx)
         cube = np.zeros(((last - first) * self.grid.ny, window.steps), dtype=np.int64)
-        with self.engine.complaints(self.path):
+        with self.engine.translate_errors(self.path):
             totals = self._sum_households(window, bound.step)
             inside = totals.filter(totals.cell >= first * self.grid.ny, totals.cell < last * self.grid.ny)
             capped = self._clip_steps(window, bound.step)
@@ -52,7 +52,7 @@ class IngestedSource:
             of = capped.join(inside, "number")
             wh = (of.total > bound.window).ifelse((of.wh * bound.window) // of.total, of.wh)
             sums = of.group_by("cell", "step").agg(wh=wh.sum().cast("int64"))
-            for batch in self.engine.batches(sums):
+            for batch in self.engine.fetch_batches(sums):
                 cell, step, total = (np.from_dlpack(batch[name]) for name in ("cell", "step", "wh"))  # without pandas
                 cube[cell - first * self.grid.ny, step - self._find_offset(window)] = total
         return cube.reshape(last - first, self.grid.ny, window.steps)
@@ -63,10 +63,10 @@ class IngestedSource:
         Those without a reading in the window are in none: a household whose readings of just this window are taken away
         leaves one bin and enters no other, which a ledger of windows relies on.
         """
-        with self.engine.complaints(self.path):
+        with self.engine.translate_errors(self.path):
             totals = self._sum_households(window, step_bound)
             reached = {f"edge_{index}": (totals.total >= edge).sum() for index, edge in enumerate(edges.tolist())}
-            [counts] = answers(self.engine, totals.agg(**reached))
+            [counts] = fetch_rows(self.engine, totals.agg(**reached))
         at_least = np.array([counts[name] or 0 for name in reached], dtype=np.int64)
         return -np.diff(at_least, append=0)
 
@@ -99,7 +99,7 @@ class IngestedSource:
 
     def _select_near(self, rows: ibis.Table, inside: ibis.Table) -> ibis.Table:
         """Return the rows of some neighbouring households: numbers go up by cell, and an engine may skip the others."""
-        [ends] = answers(self.engine, inside.agg(first=inside.number.min(), last=inside.number.max()))
+        [ends] = fetch_rows(self.engine, inside.agg(first=inside.number.min(), last=inside.number.max()))
         if ends["first"] is None:
             return rows.limit(0)
         return rows.filter(rows.number >= ends["first"], rows.number <= ends["last"])

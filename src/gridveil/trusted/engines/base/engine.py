@@ -19,15 +19,15 @@ if TYPE_CHECKING:
     from gridveil.trusted.engines.base.settings import EngineSettings
 
 
-COUNTS = "-counts"
+COUNTS_SUFFIX = "-counts"
 """The end of the key of what is counted in a result that is kept."""
 
 
 @dataclass(frozen=True)
-class Opened:
+class OpenedTable:
     """The publisher's table, and its parts, each of which can be read by itself: some files, a slice, or the whole.
 
-    It is one table whatever is shown of it (`Engine.show`), so that a query is written once for all parts.
+    It is one table whatever is shown of it (`Engine.select_parts`), so that a query is written once for all parts.
     keys: what each part was made of, so that a result computed from it can be used again after an interruption;
         without one it is computed anew. They hold names and sizes of private files: for the operator's machine only.
     groups: of each part, the number of its files. Parts of the same are slices, and have no household in common.
@@ -41,11 +41,11 @@ class Opened:
 
 
 class Engine(Protocol):
-    """An engine that ibis writes queries for. Its methods look at no row, but for `keep` and `batches`.
+    """An engine that ibis writes queries for. Its methods look at no row, but for `keep` and `fetch_batches`.
 
     Required of an implementation, because the source's promise rests on it: whatever a row holds, no method but
-    `complaints` makes success or failure of a query depend on it, and a value is read the same on every engine, or is
-    null. Equal integers must come out of all engines, whatever the order and partitioning of rows.
+    `translate_errors` makes success or failure of a query depend on it, and a value is read the same on every engine,
+    or is null. Equal integers must come out of all engines, whatever the order and partitioning of rows.
 
     takes: fields of `EngineSettings` that it uses; the others are refused.
     needs: those of them that it cannot do without, each with an example.
@@ -61,13 +61,13 @@ class Engine(Protocol):
     def __init__(self, settings: EngineSettings) -> None:
         """Connect. Only here and later is the engine's own library imported."""
 
-    def open(self, role: str, at: ReadingsTable | HouseholdsTable, window: Window | None = None) -> Opened:
+    def open(self, role: str, at: ReadingsTable | HouseholdsTable, window: Window | None = None) -> OpenedTable:
         """Return the publisher's table, all of it; `role` is what the engine calls it. Faults of a whole table raise.
 
         window: the steps that will be read, for engines that can leave out files or partitions without any of them.
         """
 
-    def show(self, role: str, parts: list[int]) -> None:
+    def select_parts(self, role: str, parts: list[int]) -> None:
         """Let a table that was opened have the rows of these parts, for what is computed from now on.
 
         Of one part, no others. Of several, it may have all rows of a file that one of them is a slice of.
@@ -77,8 +77,8 @@ class Engine(Protocol):
         """Compute a table once, and return it for later questions.
 
         key: `RUN-PART`. What is kept with it may outlast this process, and is not computed again by the same run. What
-            is derived from that has the key with COUNTS at its end, and is gone when it is itself computed anew: bounds
-            rest on both being of one make (see `parts.merge_parts`).
+            is derived from that has the key with COUNTS_SUFFIX at its end, and is gone when it is itself computed anew:
+            bounds rest on both being of one make (see `parts.merge_parts`).
         """
 
     def has(self, key: str) -> bool:
@@ -87,14 +87,14 @@ class Engine(Protocol):
     def union(self, name: str, tables: list[ibis.Table]) -> ibis.Table:
         """Return the rows of tables that were kept, as one."""
 
-    def batches(self, table: ibis.Table) -> Iterator[pa.RecordBatch]:
+    def fetch_batches(self, table: ibis.Table) -> Iterator[pa.RecordBatch]:
         """Compute an answer, and give it out in pieces.
 
         Only sums and counts are ever asked for; and, where results outlast the process, the households' numbers, for
         their digest.
         """
 
-    def complaints(self, path: str) -> AbstractContextManager[None]:
+    def translate_errors(self, path: str) -> AbstractContextManager[None]:
         """Turn what the engine says of unreadable tables into ours, without words that may quote a row."""
 
     def check_unchanged(self) -> None:
@@ -106,32 +106,32 @@ class Engine(Protocol):
     def forget(self) -> None:
         """Take away what was kept with a key: it is not needed any more."""
 
-    def double(self, column: ir.NumericColumn) -> ir.FloatingColumn:
+    def to_double(self, column: ir.NumericColumn) -> ir.FloatingColumn:
         """Return numbers as doubles; what does not fit is null or infinite."""
 
-    def double_of_text(self, text: ir.StringColumn) -> ir.FloatingColumn:
-        """Return doubles from text of the form `columns.NUMBER` (or null); what does not fit is null or infinite."""
+    def parse_double(self, text: ir.StringColumn) -> ir.FloatingColumn:
+        """Return doubles from text of the form `rules.NUMBER` (or null); what does not fit is null or infinite."""
 
-    def moment_of_text(self, text: ir.StringColumn, *, zoned: bool) -> ir.TimestampColumn:
-        """Return moments from text of the form `columns.TIMESTAMP` (or null): UTC if it is `zoned`, else by its clock.
+    def parse_timestamp(self, text: ir.StringColumn, *, zoned: bool) -> ir.TimestampColumn:
+        """Return moments from text of the form `rules.TIMESTAMP` (or null): UTC if it is `zoned`, else by its clock.
 
         Days and hours that do not exist are null. Text that has an offset is never asked for without `zoned`, nor the
         other way round, except where the answer is not used.
         """
 
-    def seconds(self, moment: ir.TimestampColumn | ir.DateColumn, origin: datetime) -> ir.IntegerColumn:
+    def to_seconds(self, moment: ir.TimestampColumn | ir.DateColumn, origin: datetime) -> ir.IntegerColumn:
         """Return whole seconds since `origin` (UTC), rounded down; a moment with a zone is converted to UTC first.
 
         What is not a moment ("infinity") is null.
         """
 
-    def bit_count(self, bits: ir.IntegerColumn) -> ir.IntegerColumn:
+    def count_bits(self, bits: ir.IntegerColumn) -> ir.IntegerColumn:
         """Return how many bits of an int64 are set."""
 
-    def plain_text(self, text: ir.StringColumn) -> ir.StringColumn:
+    def to_plain_text(self, text: ir.StringColumn) -> ir.StringColumn:
         """Return text that is compared byte by byte, whatever collation its column has."""
 
 
-def answers(engine: Engine, table: ibis.Table) -> list[dict[str, Any]]:
+def fetch_rows(engine: Engine, table: ibis.Table) -> list[dict[str, Any]]:
     """Compute a few sums or counts."""
-    return [row for batch in engine.batches(table) for row in batch.to_pylist()]
+    return [row for batch in engine.fetch_batches(table) for row in batch.to_pylist()]

@@ -24,14 +24,14 @@ FIELDS: dict[str, Callable[[date], str]] = {
 }
 """As `strftime` has them, but none that depends on a language or the hour."""
 
-WANTED = ({"Y"}, {"Y", "m"}, {"Y", "m", "d"}, {"Y", "j"}, {"G", "V"})
+VALID_FIELDS = ({"Y"}, {"Y", "m"}, {"Y", "m", "d"}, {"Y", "j"}, {"G", "V"})
 """What a path may name: a year, a month, a day, or a week; never one that comes again every year or month."""
 
 SCRATCH = "gridveil-scratch"
 """The folder in the operator's `scratch`: nothing beside it is touched."""
 
 FIELD = re.compile("%(.?)")
-HOW = (
+FIELDS_HELP = (
     "fields for the day are %Y %m %d (year, month, day), %Y %m, %Y, %Y %j (day of the year) or %G %V (ISO year and "
     "week); write %% for a plain %"
 )
@@ -53,23 +53,23 @@ def has_fields(path: str) -> bool:
     return "%" in path and not Path(path).exists()
 
 
-def partitions(path: str, window: Window, zone: str) -> Partitions:
+def find_partitions(path: str, window: Window, zone: str) -> Partitions:
     """Return the paths of a window's days, by the clock of `zone`.
 
     >>> from datetime import UTC, datetime
     >>> week = Window(datetime(2013, 2, 27, tzinfo=UTC), timedelta(days=1), 2)
-    >>> partitions("lake/%Y-%m-%d.parquet", week, "UTC").needed
+    >>> find_partitions("lake/%Y-%m-%d.parquet", week, "UTC").needed
     ('lake/2013-02-27.parquet', 'lake/2013-02-28.parquet')
-    >>> partitions("lake/month=%Y-%m/*.parquet", week, "UTC")
+    >>> find_partitions("lake/month=%Y-%m/*.parquet", week, "UTC")
     Partitions(needed=('lake/month=2013-02/*.parquet',), beside=('lake/month=2013-03/*.parquet',))
     """
-    _check(path)
+    _check_fields(path)
     clock, day = timezone(zone), timedelta(days=1)
     first = window.start.astimezone(clock).date()
     last = (window.end - timedelta(seconds=1)).astimezone(clock).date()
     days = [first + i * day for i in range((last - first).days + 1)]
-    needed = dict.fromkeys(_on(path, day) for day in days)
-    beside = dict.fromkeys(_on(path, day) for day in (first - day, last + day))
+    needed = dict.fromkeys(_format_path(path, day) for day in days)
+    beside = dict.fromkeys(_format_path(path, day) for day in (first - day, last + day))
     return Partitions(tuple(needed), tuple(pattern for pattern in beside if pattern not in needed))
 
 
@@ -81,14 +81,14 @@ def find_files(pattern: str) -> list[str]:
     return [file for file in found if SCRATCH not in Path(file).parts]
 
 
-def files_of_window(path: str, window: Window, zone: str, find: Callable[[str], list[str]] = find_files) -> list[str]:
+def list_window_files(path: str, window: Window, zone: str, find: Callable[[str], list[str]] = find_files) -> list[str]:
     """Return the files of a window's days, and of the days beside it as far as there are any. None is opened.
 
     find: lists the files of a pattern, where they are on another file system than this machine's.
     Every day of the window must have one: half a week is not a week. Which files there are is a fact of the whole
     table, so that a missing one may stop a publication.
     """
-    wanted = partitions(path, window, zone)
+    wanted = find_partitions(path, window, zone)
     found = {pattern: find(pattern) for pattern in (*wanted.needed, *wanted.beside)}
     missing = [pattern for pattern in wanted.needed if not found[pattern]]
     if missing and len(missing) == len(wanted.needed) > 1:
@@ -107,30 +107,30 @@ def files_of_window(path: str, window: Window, zone: str, find: Callable[[str], 
     return sorted({file for files in found.values() for file in files})
 
 
-def _check(path: str) -> None:
+def _check_fields(path: str) -> None:
     """Refuse fields that name no day, or several."""
     named = FIELD.findall(path)
     unknown = [name for name in named if name not in FIELDS]
     if unknown:
-        msg = f"{path}: %{unknown[0]} is no field for a day; {HOW}"
+        msg = f"{path}: %{unknown[0]} is no field for a day; {FIELDS_HELP}"
         raise UsageError(msg, code="path-field-unknown")
-    if set(named) - {"%"} not in WANTED:
-        msg = f"{path}: its fields do not name one year, month, week or day; {HOW}"
+    if set(named) - {"%"} not in VALID_FIELDS:
+        msg = f"{path}: its fields do not name one year, month, week or day; {FIELDS_HELP}"
         raise UsageError(msg, code="path-fields")
 
 
-def _on(path: str, day: date) -> str:
+def _format_path(path: str, day: date) -> str:
     return FIELD.sub(lambda field: FIELDS[field[1]](day), path)
 
 
-def files_of(at: ReadingsTable | HouseholdsTable, window: Window | None = None) -> list[str]:
+def list_files(at: ReadingsTable | HouseholdsTable, window: Window | None = None) -> list[str]:
     """Return the files of a path or pattern; where a path of readings has fields for the day, those of the window."""
     path = at.path
     if "://" in path:
         msg = f"{path}: DuckDB reads files of this machine; for those of a cluster give --engine spark"
         raise InputError(msg, code="path-not-local")
     if window is not None and isinstance(at, ReadingsTable) and has_fields(path):
-        files = files_of_window(path, window, at.timezone)
+        files = list_window_files(path, window, at.timezone)
     else:
         files = sorted(find_files(path))
     if not files:

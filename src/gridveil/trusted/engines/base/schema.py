@@ -89,17 +89,17 @@ class HouseholdsTable:
     delimiter: str = ","
 
 
-NAME = re.compile(r"(?!.*[0-9]{4})[^\W\d].{0,63}")
+COLUMN_NAME = re.compile(r"(?!.*[0-9]{4})[^\W\d].{0,63}")
 """A name begins with a letter, and has no number of four digits or more in it."""
 
 
-def told_columns(table: ibis.Table) -> str:
+def describe_columns(table: ibis.Table) -> str:
     """Say which columns a table has, if all are named like columns.
 
     Else the line with their names may be missing, and the first row stand in its place: it is nobody's business. A row
     has a number in it, a time or a place.
     """
-    if all(NAME.fullmatch(column) for column in table.columns):
+    if all(COLUMN_NAME.fullmatch(column) for column in table.columns):
         return f"It has: {', '.join(table.columns)}."
     return f"Its {len(table.columns)} columns are named like values: is the line with their names missing?"
 
@@ -111,7 +111,7 @@ def require_columns(table: ibis.Table, path: str, names: dict[str, str]) -> None
         wanted = ", ".join(f"{name} (the {role})" for role, name in missing.items())
         settings = ", ".join(f'{role} = "COLUMN"' for role in missing)
         msg = (
-            f"{path}: no column {wanted}. {told_columns(table)} "
+            f"{path}: no column {wanted}. {describe_columns(table)} "
             f"Say in a spec (.toml) which column is which, below [readings] or [households]: {settings}."
         )
         raise InputError(msg, code="column-missing")
@@ -120,7 +120,7 @@ def require_columns(table: ibis.Table, path: str, names: dict[str, str]) -> None
 Kind = TypeVar("Kind")
 
 
-def agreed(files: list[str], types_of_each: list[dict[str, Kind]]) -> dict[str, Kind]:
+def require_same_types(files: list[str], types_of_each: list[dict[str, Kind]]) -> dict[str, Kind]:
     """Return the types that all files have. Casting one file's to another's could fail for single rows."""
     first, *others = types_of_each
     for file, types in zip(files[1:], others, strict=True):

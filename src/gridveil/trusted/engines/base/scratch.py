@@ -12,15 +12,15 @@ from contextlib import suppress
 from pathlib import Path
 
 from gridveil.model.errors import UsageError
-from gridveil.trusted.engines.base.engine import COUNTS
+from gridveil.trusted.engines.base.engine import COUNTS_SUFFIX
 from gridveil.trusted.engines.base.partitions import SCRATCH
 
-ASIDE = "aside-"
+ASIDE_PREFIX = "aside-"
 
-TEMPORARY = "gridveil-run-"
+TEMPORARY_PREFIX = "gridveil-run-"
 """How folders for one run begin. They are in the system's folder for temporary files, unless another is given."""
 
-LOCK = "lock"
+LOCK_FILE = "lock"
 
 
 class Scratch:
@@ -35,16 +35,16 @@ class Scratch:
                 msg = f"{self.folder}: it is a link, or another user's; give another --scratch"
                 raise UsageError(msg, code="scratch-not-private")
             self.folder.chmod(0o700)
-            self._lock = self._take()
+            self._lock = self._lock_folder()
         except OSError as error:
             msg = f"{folder}: no private folder can be made there ({error.strerror}); give another --scratch"
             raise UsageError(msg, code="scratch-not-writable") from error
-        for left in self.folder.glob(f"{ASIDE}*"):  # of a run that was killed
+        for left in self.folder.glob(f"{ASIDE_PREFIX}*"):  # of a run that was killed
             shutil.rmtree(left) if left.is_dir() else left.unlink()
 
-    def aside(self) -> Path:
+    def make_folder(self) -> Path:
         """Return a new folder for what does not outlast this run."""
-        return Path(tempfile.mkdtemp(prefix=ASIDE, dir=self.folder))
+        return Path(tempfile.mkdtemp(prefix=ASIDE_PREFIX, dir=self.folder))
 
     def file(self, key: str) -> Path:
         """Return where the result with that key, `RUN-PART`, is or will be. Those of other runs are taken away."""
@@ -56,9 +56,9 @@ class Scratch:
             self._run = run
         return self.folder / f"{key}.parquet"
 
-    def anew(self, key: str) -> None:
+    def forget_counts(self, key: str) -> None:
         """Take away what was derived from a result that is about to be computed anew, and may come out otherwise."""
-        self.file(f"{key}{COUNTS}").unlink(missing_ok=True)
+        self.file(f"{key}{COUNTS_SUFFIX}").unlink(missing_ok=True)
 
     def clear(self) -> None:
         """Take away every result."""
@@ -74,13 +74,13 @@ class Scratch:
             shutil.rmtree(self.folder, ignore_errors=True)
         os.close(held)
 
-    def _take(self) -> int | None:
+    def _lock_folder(self) -> int | None:
         import fcntl
 
-        lock = os.open(self.folder / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        lock = os.open(self.folder / LOCK_FILE, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            in_use = not os.path.samestat(os.fstat(lock), (self.folder / LOCK).stat())  # but another takes it away
+            in_use = not os.path.samestat(os.fstat(lock), (self.folder / LOCK_FILE).stat())  # but another takes it away
         except (BlockingIOError, FileNotFoundError):
             in_use = True
         if in_use:
@@ -102,13 +102,13 @@ class Temporary:
         import fcntl
 
         within = within or Path(tempfile.gettempdir())
-        for left in within.glob(f"{TEMPORARY}*"):
-            _take_away(left)
-        self.folder = Path(tempfile.mkdtemp(prefix=TEMPORARY, dir=within))
-        unnamed = self.folder / f"{LOCK}.new"
+        for left in within.glob(f"{TEMPORARY_PREFIX}*"):
+            _remove_leftover(left)
+        self.folder = Path(tempfile.mkdtemp(prefix=TEMPORARY_PREFIX, dir=within))
+        unnamed = self.folder / f"{LOCK_FILE}.new"
         self._lock = os.open(unnamed, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         fcntl.flock(self._lock, fcntl.LOCK_EX)
-        unnamed.rename(self.folder / LOCK)
+        unnamed.rename(self.folder / LOCK_FILE)
 
     def close(self) -> None:
         """Take the folder away."""
@@ -116,14 +116,14 @@ class Temporary:
         os.close(self._lock)
 
 
-def _take_away(left: Path) -> None:
+def _remove_leftover(left: Path) -> None:
     """Take away a folder of a run that was killed; leave any other as it is."""
     import fcntl
 
     with suppress(OSError):  # another's, in use, without a lock, or taken away by another run at this moment
         if left.is_symlink() or left.stat().st_uid != os.getuid():
             return
-        lock = os.open(left / LOCK, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
+        lock = os.open(left / LOCK_FILE, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             shutil.rmtree(left, ignore_errors=True)

@@ -12,13 +12,13 @@ from gridveil.trusted.engines.base.engine import Engine
 
 # Engines by name. A third party adds one through the entry-point group `gridveil.engines`.
 
-DEFAULT = "duckdb"
+DEFAULT_ENGINE = "duckdb"
 
 ENGINES = Registry[type[Engine]](
     "engine",
     "gridveil.engines",
     {
-        DEFAULT: "gridveil.trusted.engines.duckdb.engine:DuckDBEngine",
+        DEFAULT_ENGINE: "gridveil.trusted.engines.duckdb.engine:DuckDBEngine",
         "spark": "gridveil.trusted.engines.spark.engine:SparkEngine",
         "postgres": "gridveil.trusted.engines.postgres.engine:PostgresEngine",
     },
@@ -34,7 +34,7 @@ def connect(settings: EngineSettings) -> Engine:
 # Which engine works on the readings, and what it may use. All of it is public but the address.
 
 UNITS = {"M": 10**6, "G": 10**9, "MB": 10**6, "GB": 10**9, "MiB": 2**20, "GiB": 2**30}
-SMALLEST_MEMORY = 256 * 10**6
+MIN_MEMORY = 256 * 10**6
 
 
 def parse_size(text: object) -> object:
@@ -52,10 +52,10 @@ def parse_size(text: object) -> object:
     return int(float(match[1]) * UNITS[match[2]])
 
 
-def enough(memory: int | None) -> int | None:
+def check_memory(memory: int | None) -> int | None:
     """Refuse bytes that an engine cannot work in."""
-    if memory is not None and memory < SMALLEST_MEMORY:
-        msg = f"give at least {SMALLEST_MEMORY // UNITS['MB']}MB"
+    if memory is not None and memory < MIN_MEMORY:
+        msg = f"give at least {MIN_MEMORY // UNITS['MB']}MB"
         raise ValueError(msg)
     return memory
 
@@ -70,7 +70,7 @@ class EngineSettings:
     scratch: a private folder for what does not fit into memory, and for going on after an interruption.
     """
 
-    name: str = DEFAULT
+    name: str = DEFAULT_ENGINE
     master: str | None = None
     database: str | None = field(default=None, repr=False)
     memory: int | None = None

@@ -15,7 +15,7 @@ class WarehouseEngine:
 
     has_catalogue: ClassVar[bool] = True
 
-    def show(self, role: str, parts: list[int]) -> None:
+    def select_parts(self, role: str, parts: list[int]) -> None:
         """Do nothing: there is one part."""
 
     def has(self, key: str) -> bool:
@@ -33,16 +33,16 @@ class WarehouseEngine:
         del name
         return ibis.union(*tables)
 
-    def double(self, column: ir.NumericColumn) -> ir.FloatingColumn:
+    def to_double(self, column: ir.NumericColumn) -> ir.FloatingColumn:
         """Return numbers as doubles. All must fit: `open` makes doubles or nulls of those that might not."""
         return column.cast("float64")
 
-    def plain_text(self, text: ir.StringColumn) -> ir.StringColumn:
+    def to_plain_text(self, text: ir.StringColumn) -> ir.StringColumn:
         """Return text as it is: `open` and `keep` leave no collation but one that compares byte by byte."""
         return text
 
 
-def function(name: str, *kinds: str, returns: str) -> Any:  # noqa: ANN401  # ibis has no types
+def declare_function(name: str, *kinds: str, returns: str) -> Any:  # noqa: ANN401  # ibis has no types
     """Return a function of the engine's own as ibis calls it."""
     import ibis
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 # Text files as a stream of lines, each judged by itself: nothing in one line changes how another is understood.
 
 BLOCK = 8 * 2**20
-LONGEST_LINE = 2**20
+MAX_LINE_BYTES = 2**20
 """Bytes, newline included. So much of a longer line is held in memory, and no more."""
 
 REPLACEMENT = "\ufffd"
@@ -40,17 +40,17 @@ class LineStream:
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         """Return a stream over all lines, by Arrow's protocol."""
-        batches = (as_batch(block) for file in self.files for block in _after_header(file))
+        batches = (to_batch(block) for file in self.files for block in _read_after_header(file))
         return pa.RecordBatchReader.from_batches(SCHEMA, batches).__arrow_c_stream__(requested_schema)
 
 
-def first_line(path: str) -> str:
+def read_first_line(path: str) -> str:
     """Return the first line, without byte-order mark and newline; empty if there is none."""
-    block = next(_blocks(path), b"")
+    block = next(_read_blocks(path), b"")
     return block.partition(b"\n")[0].decode("utf-8-sig", errors="replace").rstrip("\r")
 
 
-def as_batch(block: bytes) -> pa.RecordBatch:
+def to_batch(block: bytes) -> pa.RecordBatch:
     """Return the lines of a block that ends with a newline, without spaces or line ends around them."""
     try:
         block.decode()
@@ -60,25 +60,25 @@ def as_batch(block: bytes) -> pa.RecordBatch:
     offsets = np.concatenate([[0], ends]).astype(np.int32)
     lines = pa.StringArray.from_buffers(len(ends), pa.py_buffer(offsets), pa.py_buffer(block))
     # The replacement character counts as unreadable even where the file has it: the rule must not look at neighbours.
-    unreadable = pc.or_(pa.array(np.diff(offsets) > LONGEST_LINE), pc.match_substring(lines, REPLACEMENT))
+    unreadable = pc.or_(pa.array(np.diff(offsets) > MAX_LINE_BYTES), pc.match_substring(lines, REPLACEMENT))
     if pc.any(unreadable).as_py():
         lines = pc.if_else(unreadable, pa.scalar(None, pa.string()), lines)
     return pa.record_batch([pc.ascii_trim(lines, " \r\n")], schema=SCHEMA)
 
 
-def _after_header(path: str) -> Iterator[bytes]:
-    blocks = _blocks(path)
+def _read_after_header(path: str) -> Iterator[bytes]:
+    blocks = _read_blocks(path)
     yield next(blocks, b"").partition(b"\n")[2]
     yield from blocks
 
 
-def _blocks(path: str) -> Iterator[bytes]:
+def _read_blocks(path: str) -> Iterator[bytes]:
     """Return the file, decompressed as its name says, in blocks of whole lines."""
     with pa.input_stream(path, compression="detect") as file:
-        yield from whole_lines(file)
+        yield from read_whole_lines(file)
 
 
-def whole_lines(file: IO[bytes]) -> Iterator[bytes]:
+def read_whole_lines(file: IO[bytes]) -> Iterator[bytes]:
     """Return a file in blocks of whole lines, each ending with a newline; a line too long comes cut short."""
     rest = b""
     while block := file.read(BLOCK):
@@ -87,7 +87,7 @@ def whole_lines(file: IO[bytes]) -> Iterator[bytes]:
             yield rest + lines + newline
             rest = start
         else:
-            rest = (rest + start)[: LONGEST_LINE + 1]
+            rest = (rest + start)[: MAX_LINE_BYTES + 1]
     if rest:
         yield rest + b"\n"
 
@@ -98,18 +98,18 @@ def whole_lines(file: IO[bytes]) -> Iterator[bytes]:
 # changes how it reads the lines beside it.
 
 DELIMITERS = (",", ";", "|", "\t")
-FEWEST, MOST = 2, 1000
+MIN_COLUMNS, MAX_COLUMNS = 2, 1000
 """Columns that a file may have: each takes the engine some milliseconds to plan for."""
 
 
-def columns_of(files: list[str], delimiter: str) -> list[str]:
+def read_columns(files: list[str], delimiter: str) -> list[str]:
     """Return the names of the columns, which all files must share."""
     if delimiter not in DELIMITERS:
         msg = f"delimiter {delimiter!r}: give one of {', '.join(map(repr, DELIMITERS))}"
         raise UsageError(msg, code="delimiter-unknown")
-    columns = _header(files[0], delimiter)
+    columns = _read_header(files[0], delimiter)
     for file in files[1:]:
-        if _header(file, delimiter) != columns:
+        if _read_header(file, delimiter) != columns:
             msg = f"{file}: its first line differs from that of {files[0]}; give all files the same columns"
             raise InputError(msg, code="csv-headers-differ")
     return columns
@@ -118,26 +118,26 @@ def columns_of(files: list[str], delimiter: str) -> list[str]:
 def bind_csv(con: Backend, name: str, files: list[str], columns: list[str], delimiter: str) -> None:
     """Name the fields of every line that is not blank; all are null where a line is unreadable."""
     con.con.register(f"{name}_lines", LineStream(tuple(files)))
-    con.raw_sql(f"CREATE OR REPLACE VIEW {name} AS {_fields(f'{name}_lines', columns, delimiter)}").fetchall()
+    con.raw_sql(f"CREATE OR REPLACE VIEW {name} AS {_split_query(f'{name}_lines', columns, delimiter)}").fetchall()
 
 
-def _header(path: str, delimiter: str) -> list[str]:
-    line = first_line(path)
+def _read_header(path: str, delimiter: str) -> list[str]:
+    line = read_first_line(path)
     try:
         names = [name.strip() for name in next(csv.reader([line], delimiter=delimiter, skipinitialspace=True))]
     except (csv.Error, StopIteration):
         names = []
     named_once = all(names) and len({name.lower() for name in names}) == len(names)
-    if not FEWEST <= len(names) <= MOST or not named_once:
+    if not MIN_COLUMNS <= len(names) <= MAX_COLUMNS or not named_once:
         msg = (
-            f"{path}: the first line must name the columns (2 to {MOST:,}), each once, with {delimiter!r} between them "
-            f"(if it is another character, state delimiter in the spec); it names {len(names):,}"
+            f"{path}: the first line must name the columns (2 to {MAX_COLUMNS:,}), each once, with {delimiter!r} "
+            f"between them (if it is another character, state delimiter in the spec); it names {len(names):,}"
         )
         raise InputError(msg, code="csv-header")
     return names
 
 
-def _fields(lines: str, columns: list[str], delimiter: str) -> str:
+def _split_query(lines: str, columns: list[str], delimiter: str) -> str:
     """Return the query that splits lines.
 
     A field between quotation marks may hold the delimiter, and doubled quotation marks; a mark without its partner on

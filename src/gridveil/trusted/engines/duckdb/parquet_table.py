@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from gridveil.model.errors import InputError
-from gridveil.trusted.engines.base.schema import agreed
+from gridveil.trusted.engines.base.schema import require_same_types
 
 if TYPE_CHECKING:
     import ibis
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 # Large Parquet files, read in slices of households: what is summed of a slice fits into the processors' caches.
 #
-# A slice has the households from one id up to another. Ids are compared as they are stored, and `columns.identifier`
+# A slice has the households from one id up to another. Ids are compared as they are stored, and `rules.read_identifier`
 # gives different ids different names: wherever the cuts are, every household is in one slice, with all of its rows.
 # Where a file's rows are in the order of households, its statistics let the engine pass over those of other slices.
 
@@ -30,20 +30,20 @@ SLICE_ROWS = 2 * 2**20
 """Rows of a slice for each thread: few enough for its cache, and enough to be worth a question of their own."""
 
 
-def slices_of(files: list[str], column: str, kind: type[str | int], rows: int) -> list[str | None]:
+def plan_slices(files: list[str], column: str, kind: type[str | int], rows: int) -> list[str | None]:
     """Return conditions for slices of about so many `rows`, or [None] if the files had better be read as a whole.
 
     kind: what ids are to the engine, text or whole numbers.
     """
-    cuts = _cuts(_groups(files, column, kind), rows)
+    cuts = _choose_cuts(_read_row_groups(files, column, kind), rows)
     if not cuts:
         return [None]
-    name, values = f'"{column.replace(chr(34), chr(34) * 2)}"', [_literal(cut) for cut in cuts]
+    name, values = f'"{column.replace(chr(34), chr(34) * 2)}"', [_to_literal(cut) for cut in cuts]
     middle = [f"{name} >= {start} AND {name} < {end}" for start, end in pairwise(values)]
     return [f"{name} < {values[0]}", *middle, f"{name} >= {values[-1]}"]
 
 
-def _cuts(groups: list[tuple[Any, Any, int]], rows: int) -> list[Any]:
+def _choose_cuts(groups: list[tuple[Any, Any, int]], rows: int) -> list[Any]:
     """Return first ids of groups to cut at, so that every slice but the last has at least half of `rows`.
 
     A cut goes through groups of no more than the other half, which are looked at for both slices. In a file in another
@@ -63,7 +63,7 @@ def _cuts(groups: list[tuple[Any, Any, int]], rows: int) -> list[Any]:
     return cuts
 
 
-def _groups(files: list[str], column: str, kind: type[str | int]) -> list[tuple[Any, Any, int]]:
+def _read_row_groups(files: list[str], column: str, kind: type[str | int]) -> list[tuple[Any, Any, int]]:
     """Return the first and the last id of every group of rows, and how many rows it has, in the order of first ids.
 
     None at all if a group does not tell, or if an id cannot be written in a query. And none if a row has no id: such
@@ -90,7 +90,7 @@ def _groups(files: list[str], column: str, kind: type[str | int]) -> list[tuple[
     return sorted(groups)
 
 
-def _literal(value: str | int) -> str:
+def _to_literal(value: str | int) -> str:
     return str(value) if isinstance(value, int) else "'" + value.replace("'", "''") + "'"
 
 
@@ -99,9 +99,9 @@ def _literal(value: str | int) -> str:
 Types = dict[str, pa.DataType]
 
 
-def types_of(files: list[str]) -> Types:
+def read_types(files: list[str]) -> Types:
     """Return the types of columns. To the engine, `kwh` and `KWH` are one name: it would take either for the other."""
-    types = agreed(files, [{field.name: field.type for field in pq.read_schema(file)} for file in files])
+    types = require_same_types(files, [{field.name: field.type for field in pq.read_schema(file)} for file in files])
     if len({column.lower() for column in types}) < len(types):
         msg = f"{files[0]}: columns whose names differ in upper and lower case only; give each another name"
         raise InputError(msg, code="columns-differ-in-case")
@@ -129,14 +129,14 @@ def bind_parquet(con: Backend, name: str, files: list[str], types: Types, where:
 
 def has_milliseconds(types: Types) -> bool:
     """Whether files are read through Arrow, all of their rows."""
-    return any(_in_milliseconds(kind) for kind in types.values())
+    return any(_is_in_milliseconds(kind) for kind in types.values())
 
 
-def table_of(con: Backend, name: str, types: Types) -> ibis.Table:
+def make_table(con: Backend, name: str, types: Types) -> ibis.Table:
     """Return what `bind_parquet` has named as a table: milliseconds become microseconds, where they fit."""
     table = con.table(name)
     for column, kind in types.items():
-        if _in_milliseconds(kind):
+        if _is_in_milliseconds(kind):
             moment = table[column].try_cast("timestamp")
             table = table.mutate(**{column: moment if kind.tz is None else moment.try_cast("timestamp('UTC')")})
     return table
@@ -153,20 +153,20 @@ def sql_list(files: Sequence[str | Path]) -> str:
     >>> sql_list(["r[1].parquet", "it's.parquet"])
     "['r[[]1].parquet', 'it''s.parquet']"
     """
-    quoted = (plain(str(file)).replace("'", "''") for file in files)
+    quoted = (escape_pattern(str(file)).replace("'", "''") for file in files)
     return "[" + ", ".join(f"'{file}'" for file in quoted) + "]"
 
 
-def plain(file: str) -> str:
+def escape_pattern(file: str) -> str:
     """Return the name of a file as the engine takes it for that name, and not for a pattern of names.
 
-    >>> plain("r[1].parquet")
+    >>> escape_pattern("r[1].parquet")
     'r[[]1].parquet'
     """
     return re.sub(r"[*?[]", r"[\g<0>]", file)
 
 
-def is_whole(file: Path) -> bool:
+def is_complete(file: Path) -> bool:
     """Whether there is a Parquet file that was written to its end."""
     try:
         pq.read_metadata(file)
@@ -175,7 +175,7 @@ def is_whole(file: Path) -> bool:
     return True
 
 
-def _in_milliseconds(kind: pa.DataType) -> bool:
+def _is_in_milliseconds(kind: pa.DataType) -> bool:
     return bool(pa.types.is_timestamp(kind)) and kind.unit == "ms"
 
 
@@ -188,6 +188,6 @@ def _bind_milliseconds(con: Backend, name: str, files: list[str], types: Types) 
     from pyarrow import dataset
 
     plain = pa.schema(
-        [(column, pa.timestamp("ms") if _in_milliseconds(kind) else kind) for column, kind in types.items()]
+        [(column, pa.timestamp("ms") if _is_in_milliseconds(kind) else kind) for column, kind in types.items()]
     )
     con.con.register(name, dataset.dataset(files, schema=plain, format="parquet"))

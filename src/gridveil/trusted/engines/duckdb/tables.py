@@ -16,18 +16,18 @@ import pyarrow.parquet as pq
 
 from gridveil.model.errors import GridveilError, InputError
 from gridveil.model.window import Window
-from gridveil.trusted.engines.base.engine import Opened
-from gridveil.trusted.engines.base.partitions import SCRATCH, files_of
+from gridveil.trusted.engines.base.engine import OpenedTable
+from gridveil.trusted.engines.base.partitions import SCRATCH, list_files
 from gridveil.trusted.engines.base.schema import HouseholdsTable, ReadingsTable, kind_of
-from gridveil.trusted.engines.duckdb.csv_table import LineStream, bind_csv, columns_of, first_line
+from gridveil.trusted.engines.duckdb.csv_table import LineStream, bind_csv, read_columns, read_first_line
 from gridveil.trusted.engines.duckdb.parquet_table import (
     SLICE_ROWS,
     bind_parquet,
     count_rows,
     has_milliseconds,
-    slices_of,
-    table_of,
-    types_of,
+    make_table,
+    plan_slices,
+    read_types,
 )
 
 if TYPE_CHECKING:
@@ -37,15 +37,15 @@ if TYPE_CHECKING:
 
 # What is said of a table that could not be read: which file it was, in words that quote no row.
 
-TELL_NO_ROWS = (duckdb.IOException, duckdb.CatalogException, duckdb.BinderException, duckdb.PermissionException)
+ERRORS_WITHOUT_ROWS = (duckdb.IOException, duckdb.CatalogException, duckdb.BinderException, duckdb.PermissionException)
 """Complaints about files and names. Others may quote a row, and an error is seen by more than the operator."""
 
-FULL = ("No space left on device", "Disk quota exceeded", "failed to offload data block")
+DISK_FULL = ("No space left on device", "Disk quota exceeded", "failed to offload data block")
 """How the system and the engine say that a disk is full."""
 
 
 @contextmanager
-def reading(path: str, files: Callable[[], list[str]] = list, scratch: Path | None = None) -> Iterator[None]:
+def translate_errors(path: str, files: Callable[[], list[str]] = list, scratch: Path | None = None) -> Iterator[None]:
     """Turn complaints of the engine or the system about an unreadable file into ours.
 
     files: those that `path` stands for; they are looked at, after a failure, for the one to name.
@@ -54,16 +54,16 @@ def reading(path: str, files: Callable[[], list[str]] = list, scratch: Path | No
     try:
         yield
     except (duckdb.Error, pa.ArrowException, OSError) as error:
-        if any(words in str(error) for words in FULL):
+        if any(words in str(error) for words in DISK_FULL):
             folder = scratch or tempfile.gettempdir()
             msg = f"{folder}: no space left for what does not fit into memory; give another --scratch"
             raise GridveilError(msg, code="scratch-full") from error
         if isinstance(error, duckdb.OutOfMemoryException):
             msg = f"{path}: the engine needs more memory for it; give a larger --memory, or, without one, a --scratch"
             raise GridveilError(msg, code="memory-too-small") from error
-        tells_rows = isinstance(error, duckdb.Error) and not isinstance(error, TELL_NO_ROWS)
+        tells_rows = isinstance(error, duckdb.Error) and not isinstance(error, ERRORS_WITHOUT_ROWS)
         reason = f"{type(error).__name__}; its words may hold rows" if tells_rows else str(error).partition("\n")[0]
-        name = first_damaged(files()) or path
+        name = find_damaged(files()) or path
         msg = f"{name}: cannot be read ({reason}). Check that it is complete, of its type, and that you may read it."
         if scratch:
             msg += f" If it is, what was kept in {scratch} may be damaged: take {SCRATCH} away from there."
@@ -75,11 +75,11 @@ def reading(path: str, files: Callable[[], list[str]] = list, scratch: Path | No
         raise
 
 
-def first_damaged(files: list[str]) -> str | None:
+def find_damaged(files: list[str]) -> str | None:
     """Return the first file that cannot be read: by its beginning or end if that tells, else by all of it."""
     if len(files) == 1:
         return files[0]
-    for look in (_open, _read):
+    for look in (_check_ends, _check_contents):
         for file in files:
             try:
                 look(file)
@@ -88,15 +88,15 @@ def first_damaged(files: list[str]) -> str | None:
     return None
 
 
-def _open(file: str) -> None:
+def _check_ends(file: str) -> None:
     kind = kind_of(file)
     if kind == "parquet":
         pq.read_metadata(file)
     elif kind == "csv":
-        first_line(file)
+        read_first_line(file)
 
 
-def _read(file: str) -> None:
+def _check_contents(file: str) -> None:
     kind = kind_of(file)
     if kind == "parquet":
         with pq.ParquetFile(file) as opened:
@@ -137,53 +137,55 @@ class Files:
 
 def open_table(
     con: Backend, role: str, at: ReadingsTable | HouseholdsTable, window: Window | None = None
-) -> tuple[Opened, Files]:
+) -> tuple[OpenedTable, Files]:
     """Return the publisher's table, without reading its rows. `role` is what the engine calls it."""
-    with reading(at.path):
-        files = files_of(at, window)
-    with reading(at.path, lambda: files):
+    with translate_errors(at.path):
+        files = list_files(at, window)
+    with translate_errors(at.path, lambda: files):
         kinds = {kind_of(file) for file in files}
         if kinds == {"duckdb"}:
-            return Opened(_open_database(con, role, files, at.table)), Files([FilePart(files)], lambda *_: None)
+            return OpenedTable(_open_database(con, role, files, at.table)), Files([FilePart(files)], lambda *_: None)
         if kinds == {"parquet"}:
-            types = types_of(files)
+            types = read_types(files)
             bind_parquet(con, role, files, types)
-            table = _known_types(table_of(con, role, types))
+            table = _convert_types(make_table(con, role, types))
             parts = [
-                [FilePart(group)] if has_milliseconds(types) else _sliced(con, group, at, table)
-                for group in _grouped(files)
+                [FilePart(group)] if has_milliseconds(types) else _slice_files(con, group, at, table)
+                for group in _group_files(files)
             ]
-            return _opened(table, parts, lambda some, where: bind_parquet(con, role, some, types, where))
+            return _open_files(table, parts, lambda some, where: bind_parquet(con, role, some, types, where))
         if kinds == {"csv"}:
-            columns = columns_of(files, at.delimiter)
+            columns = read_columns(files, at.delimiter)
             bind_csv(con, role, files, columns, at.delimiter)
-            parts = [[FilePart(group)] for group in _grouped(files)]
-            return _opened(con.table(role), parts, lambda some, _: bind_csv(con, role, some, columns, at.delimiter))
+            parts = [[FilePart(group)] for group in _group_files(files)]
+            return _open_files(con.table(role), parts, lambda some, _: bind_csv(con, role, some, columns, at.delimiter))
     msg = f"{at.path}: not of a kind that gridveil reads; give .parquet, .csv, .csv.gz or .duckdb, all of one kind"
     raise InputError(msg, code="table-kind")
 
 
-def _opened(
+def _open_files(
     table: ibis.Table, parts: list[list[FilePart]], bind: Callable[[list[str], str | None], None]
-) -> tuple[Opened, Files]:
+) -> tuple[OpenedTable, Files]:
     """Return a table of files that are read group by group, each as a whole or in slices."""
     flat = [(group, part) for group, slices in enumerate(parts) for part in slices]
-    keys = tuple(json.dumps([_identity(part.files), part.where]) for _, part in flat)
+    keys = tuple(json.dumps([_identify_files(part.files), part.where]) for _, part in flat)
     rows = count_rows(sorted({file for _, part in flat for file in part.files})) if len(flat) > len(parts) else None
-    return Opened(table, keys, tuple(group for group, _ in flat), rows), Files([part for _, part in flat], bind)
+    return OpenedTable(table, keys, tuple(group for group, _ in flat), rows), Files([part for _, part in flat], bind)
 
 
-def _sliced(con: Backend, files: list[str], at: ReadingsTable | HouseholdsTable, table: ibis.Table) -> list[FilePart]:
+def _slice_files(
+    con: Backend, files: list[str], at: ReadingsTable | HouseholdsTable, table: ibis.Table
+) -> list[FilePart]:
     """Return files in slices, if they are large enough."""
     kind = table.schema().get(at.household)
     if isinstance(at, HouseholdsTable) or kind is None or not (kind.is_string() or kind.is_signed_integer()):
         return [FilePart(files)]
     [[threads]] = con.raw_sql("SELECT current_setting('threads')").fetchall()
-    slices = slices_of(files, at.household, str if kind.is_string() else int, SLICE_ROWS * threads)
+    slices = plan_slices(files, at.household, str if kind.is_string() else int, SLICE_ROWS * threads)
     return [FilePart(files, where) for where in slices]
 
 
-def _grouped(files: list[str]) -> list[list[str]]:
+def _group_files(files: list[str]) -> list[list[str]]:
     """Return files one after the other in groups, each of PART_BYTES or a little more, or all that is left."""
     groups: list[list[str]] = [[]]
     size = 0
@@ -196,7 +198,7 @@ def _grouped(files: list[str]) -> list[list[str]]:
     return groups
 
 
-def _identity(files: list[str]) -> str:
+def _identify_files(files: list[str]) -> str:
     """Return what tells whether files are still the same: a change gives another size or another time.
 
     The second time is the system's own, of the last change of any kind: it shows what was given its old time back.
@@ -210,7 +212,7 @@ def _open_database(con: Backend, name: str, files: list[str], table: str | None)
     if more:
         msg = f"{path}, {more[0]}: several databases; give one"
         raise InputError(msg, code="several-databases")
-    con.raw_sql("SET disabled_optimizers = 'statistics_propagation'")  # a view may read Parquet: see `open_parquet`
+    con.raw_sql("SET disabled_optimizers = 'statistics_propagation'")  # a view may read Parquet: see `bind_parquet`
     database = f"{name}_database"
     con.attach(path, name=database, read_only=True)
     listed = con.con.execute(
@@ -220,17 +222,17 @@ def _open_database(con: Backend, name: str, files: list[str], table: str | None)
     if table not in tables:
         msg = f"{path}: which table? It has {', '.join(tables) or 'none'}; name one in the spec or as {path}::TABLE"
         raise InputError(msg, code="table-not-named")
-    return _plain_text(_known_types(con.table(table, database=(database, "main"))))
+    return _remove_collations(_convert_types(con.table(table, database=(database, "main"))))
 
 
-def _known_types(table: ibis.Table) -> ibis.Table:
+def _convert_types(table: ibis.Table) -> ibis.Table:
     """Make microseconds of nanoseconds with a zone, a type that ibis does not know."""
     unknown = [column for column, kind in table.schema().items() if kind.is_unknown()]
     moments = [column for column in unknown if str(table[column].type().raw_type) == "TIMESTAMPTZ_NS"]
     return table.mutate(**{column: table[column].try_cast("timestamp('UTC')") for column in moments})
 
 
-def _plain_text(table: ibis.Table) -> ibis.Table:
+def _remove_collations(table: ibis.Table) -> ibis.Table:
     """Take collations off text: under NOCASE, `h1` and `H1` would be joined, and one household sit in two cells."""
     import ibis
 

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, ClassVar
 
 from gridveil.model.errors import InputError
 from gridveil.model.files import Address
-from gridveil.trusted.engines.base.engine import Opened
+from gridveil.trusted.engines.base.engine import OpenedTable
 from gridveil.trusted.engines.base.schema import HouseholdsTable, ReadingsTable
 from gridveil.trusted.engines.base.settings import EngineSettings
-from gridveil.trusted.engines.base.warehouse import WarehouseEngine, function
+from gridveil.trusted.engines.base.warehouse import WarehouseEngine, declare_function
 from gridveil.trusted.engines.postgres.session import PostgresSession, RefusedError
-from gridveil.trusted.engines.postgres.sql import view_of
+from gridveil.trusted.engines.postgres.sql import make_view
 
 if TYPE_CHECKING:
     import ibis
@@ -58,12 +58,12 @@ class PostgresEngine(WarehouseEngine):
         self._writer = Writer()
         self._numbers = itertools.count()
 
-    def open(self, role: str, at: ReadingsTable | HouseholdsTable, window: Window | None = None) -> Opened:
+    def open(self, role: str, at: ReadingsTable | HouseholdsTable, window: Window | None = None) -> OpenedTable:
         """Return the table that `at` names, as one would name it to psql."""
         name = f"{role}_{next(self._numbers)}"
-        make, columns = view_of(self._session, name, at, window)
+        make, columns = make_view(self._session, name, at, window)
         self._session.run(make)
-        return Opened(self._writer.table_of_session(name, columns))
+        return OpenedTable(self._writer.table_of_session(name, columns))
 
     def keep(self, name: str, table: ibis.Table, key: str | None = None) -> ibis.Table:
         """Compute a table once, into a temporary table; nothing outlasts the session."""
@@ -72,7 +72,9 @@ class PostgresEngine(WarehouseEngine):
         del key
         name, columns = f"{name}_{next(self._numbers)}", dict(table.schema().items())
         place = sql.Identifier("pg_temp", name)
-        make = sql.SQL(", ").join(sql.Identifier(column) + sql.SQL(_kept(kind)) for column, kind in columns.items())
+        make = sql.SQL(", ").join(
+            sql.Identifier(column) + sql.SQL(_column_type(kind)) for column, kind in columns.items()
+        )
         self._session.run(sql.SQL("CREATE TEMPORARY TABLE {} ({})").format(place, make))
         with self._session.reading():
             into = f"INSERT INTO {place.as_string()} {self._writer.written(table)}"
@@ -83,7 +85,7 @@ class PostgresEngine(WarehouseEngine):
     def check_unchanged(self) -> None:
         """Do nothing: all is read as of one moment."""
 
-    def batches(self, table: ibis.Table) -> Iterator[pa.RecordBatch]:
+    def fetch_batches(self, table: ibis.Table) -> Iterator[pa.RecordBatch]:
         """Compute an answer, and give it out in pieces."""
         import pyarrow as pa
 
@@ -95,7 +97,7 @@ class PostgresEngine(WarehouseEngine):
             )
 
     @contextmanager
-    def complaints(self, path: str) -> Iterator[None]:
+    def translate_errors(self, path: str) -> Iterator[None]:
         """Turn what the server refuses into our words."""
         try:
             yield
@@ -103,7 +105,7 @@ class PostgresEngine(WarehouseEngine):
             msg = f"{path}: cannot be read ({error})"
             raise InputError(msg, code="table-unreadable") from None
 
-    def double_of_text(self, text: ir.StringColumn) -> ir.FloatingColumn:
+    def parse_double(self, text: ir.StringColumn) -> ir.FloatingColumn:
         """Return doubles from text. What is too small is zero, as on other engines; PostgreSQL would refuse it."""
         import ibis
 
@@ -115,16 +117,16 @@ class PostgresEngine(WarehouseEngine):
             (ibis.coalesce(small, nothing), ibis.literal(0.0)),
         )
 
-    def moment_of_text(self, text: ir.StringColumn, *, zoned: bool) -> ir.TimestampColumn:
+    def parse_timestamp(self, text: ir.StringColumn, *, zoned: bool) -> ir.TimestampColumn:
         """Return moments from text, by its clock and then its offset; PostgreSQL would round up a long fraction.
 
         It would also read the 60th second, refuse the year 0, and refuse offsets of 16 hours and more.
         """
         import ibis
 
-        part = function("substring", "string", "string", returns="string")
-        replaced = function("regexp_replace", "string", "string", "string", returns="string")
-        epoch = function("date_part", "string", "timestamp", returns="float64")
+        part = declare_function("substring", "string", "string", returns="string")
+        replaced = declare_function("regexp_replace", "string", "string", "string", returns="string")
+        epoch = declare_function("date_part", "string", "timestamp", returns="float64")
         shown = part(text, "[0-9]{4}-[0-9]{2}-[0-9]{2}(?:[T ][0-9:]{5,8})?")
         clock = replaced(shown, "^0000", "2000")
         beyond = shown.re_search(":60$") | (shown.re_search("[T ]24:") & text.re_search("[.][0-9]{0,5}[1-9]"))
@@ -137,9 +139,9 @@ class PostgresEngine(WarehouseEngine):
             minutes = offset.re_search("^.[0-9]{2}$").ifelse(0, minutes)
             ahead = (hours * 3600 + minutes * 60) * offset.re_search("^-").ifelse(-1, 1)
             seconds -= ibis.coalesce(ahead, 0).cast("float64")
-        return function("to_timestamp", "float64", returns="timestamp('UTC')")(seconds)
+        return declare_function("to_timestamp", "float64", returns="timestamp('UTC')")(seconds)
 
-    def seconds(self, moment: ir.TimestampColumn | ir.DateColumn, origin: datetime) -> ir.IntegerColumn:
+    def to_seconds(self, moment: ir.TimestampColumn | ir.DateColumn, origin: datetime) -> ir.IntegerColumn:
         """Return whole seconds since `origin`: days are counted as whole numbers, as many are no timestamps."""
         import ibis
 
@@ -147,15 +149,15 @@ class PostgresEngine(WarehouseEngine):
         ends = [ibis.literal(end).cast(kind) for end in ("infinity", "-infinity")]
         finite = moment.nullif(ends[0]).nullif(ends[1])  # which reads it once
         if moment.type().is_date():
-            days = function("date_mi", "date", "date", returns="int32")(finite, ibis.date("1970-01-01"))
+            days = declare_function("date_mi", "date", "date", returns="int32")(finite, ibis.date("1970-01-01"))
             return (days <= LAST_DAY).ifelse(days, None).cast("int64") * DAY - start
-        whole = function("date_trunc", "string", kind, returns=kind)("second", finite)
-        return function("date_part", "string", kind, returns="float64")("epoch", whole).cast("int64") - start
+        whole = declare_function("date_trunc", "string", kind, returns=kind)("second", finite)
+        return declare_function("date_part", "string", kind, returns="float64")("epoch", whole).cast("int64") - start
 
-    def bit_count(self, bits: ir.IntegerColumn) -> ir.IntegerColumn:
+    def count_bits(self, bits: ir.IntegerColumn) -> ir.IntegerColumn:
         """Return how many bits are set."""
-        counted = function("bit_count", "binary", returns="int64")
-        return counted(function("int8send", "int64", returns="binary")(bits))
+        counted = declare_function("bit_count", "binary", returns="int64")
+        return counted(declare_function("int8send", "int64", returns="binary")(bits))
 
     def _valid(self) -> ibis.Value:
         """Return the function that tells whether text is of a type."""
@@ -165,10 +167,10 @@ class PostgresEngine(WarehouseEngine):
                 "without failing on a row: name a view that has it as double precision or timestamp"
             )
             raise RefusedError(msg)
-        return function("pg_input_is_valid", "string", "string", returns="boolean")
+        return declare_function("pg_input_is_valid", "string", "string", returns="boolean")
 
 
-def _kept(kind: dt.DataType) -> str:
+def _column_type(kind: dt.DataType) -> str:
     """Return the type of a column that is kept."""
     if kind.is_string():
         return ' text COLLATE "C"'

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import psycopg
     from psycopg.abc import Params, QueryNoTemplate
 
-OLDEST = 150_000
+MIN_VERSION = 150_000
 """Version of the server, as it tells it."""
 
 BEGIN: LiteralString = "BEGIN ISOLATION LEVEL REPEATABLE READ READ WRITE"
@@ -30,13 +30,13 @@ SELECT set_config(name, '0', true) FROM pg_settings
 WHERE name IN ('statement_timeout', 'transaction_timeout', 'idle_in_transaction_session_timeout')
 """
 
-NODES = 8
+QUERY_NODES = 8
 """A query sorts and hashes in a few places at once; each is given this part of the memory, and a hash twice that."""
 
-TELL_NO_ROWS = ("08", "42501", "53", "57")
+CODES_WITHOUT_ROWS = ("08", "42501", "53", "57")
 """Codes of errors (or how they begin) about connections, rights, resources and shutdowns. Others may quote a row."""
 
-WRITES = "25006"
+WRITE_REFUSED = "25006"
 
 
 class RefusedError(Exception):
@@ -121,9 +121,9 @@ class PostgresSession:
         """Return what may be told of an error."""
         if error.sqlstate is None:
             return "the connection to the server was lost, and what was kept there with it"
-        if error.sqlstate.startswith(TELL_NO_ROWS):
+        if error.sqlstate.startswith(CODES_WITHOUT_ROWS):
             return f"PostgreSQL refused: {' '.join((error.diag.message_primary or '').split())}"
-        if error.sqlstate == WRITES:
+        if error.sqlstate == WRITE_REFUSED:
             return "a view or function behind the table writes, which is not done; name a table that only reads"
         return f"PostgreSQL refused: {type(error).__name__}, code {error.sqlstate}; its words may hold rows"
 
@@ -135,7 +135,8 @@ class PostgresSession:
         ).fetchone()
         standby, temporary, database, role, encoding = told or (True, False, "", "", "")
         lacks = {
-            f"the server is of version {self.version // 10_000}; 15 is the oldest that is read": self.version < OLDEST,
+            f"the server is of version {self.version // 10_000}; 15 is the oldest that is read": self.version
+            < MIN_VERSION,
             "it is a standby, which cannot hold temporary tables; give the address of the primary": standby,
             f"this role may not make temporary tables, in which results are kept; let someone type: "
             f"GRANT TEMPORARY ON DATABASE {database} TO {role}": not temporary,
@@ -149,4 +150,4 @@ class PostgresSession:
         self.run(BEGIN)
         self.run(SETTINGS)
         if memory is not None:
-            self.run("SELECT set_config('work_mem', %s, true)", (f"{memory // NODES // 1024}kB",))
+            self.run("SELECT set_config('work_mem', %s, true)", (f"{memory // QUERY_NODES // 1024}kB",))

@@ -118,7 +118,7 @@ FROM base JOIN pg_type ON oid = type WHERE typtype <> 'd' ORDER BY attnum
 """
 """Name, type as written, and type without domains, of the columns that this role may read; enums are text."""
 
-FIND: LiteralString = """
+FIND_TABLE: LiteralString = """
 SELECT c.oid::int8, relkind::text, format('%%I.%%I', nspname, relname)
 FROM pg_class c JOIN pg_namespace n ON n.oid = relnamespace
 WHERE c.oid = to_regclass(%(name)s) AND relkind IN ('r', 'p', 'v', 'm', 'f')
@@ -191,13 +191,13 @@ class Column:
         return sql.SQL(text).format(sql.Identifier(self.name), *edges)
 
 
-def view_of(
+def make_view(
     session: PostgresSession, view: str, at: ReadingsTable | HouseholdsTable, window: Window | None
 ) -> tuple[sql.Composed, dict[str, dt.DataType]]:
     """Return the statement that makes a view of a table, and the types of its columns."""
     from psycopg import sql
 
-    number, kind, written = _found(session, at.table or at.path)
+    number, kind, written = _find_table(session, at.table or at.path)
     columns = [Column(*row) for row in session.run(TYPES, {"table": number}).fetchall()]
     if not columns:
         msg = f"this role may not read it; let someone type: GRANT SELECT ON {written} TO ..."
@@ -216,13 +216,13 @@ def view_of(
     return make, {name: kind for name, (_, kind) in read.items()}
 
 
-def _found(session: PostgresSession, name: str) -> tuple[int, str, str]:
+def _find_table(session: PostgresSession, name: str) -> tuple[int, str, str]:
     """Return number, kind and full name of a table that is named as in psql, with the role's own search path."""
     found = None
     try:
         with session.reading():
             session.run("SELECT set_config('search_path', %s, true)", session.path)
-            found = session.run(FIND, {"name": name}).fetchone()
+            found = session.run(FIND_TABLE, {"name": name}).fetchone()
             session.run("SET LOCAL search_path = pg_catalog")
     except RefusedError as error:
         if error.code not in NO_NAME:

@@ -10,12 +10,12 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from gridveil.model.errors import InputError
-from gridveil.trusted.engines.base.engine import Opened
+from gridveil.trusted.engines.base.engine import OpenedTable
 from gridveil.trusted.engines.base.schema import HouseholdsTable, ReadingsTable
 from gridveil.trusted.engines.base.settings import EngineSettings
-from gridveil.trusted.engines.base.warehouse import WarehouseEngine, function
-from gridveil.trusted.engines.spark.session import as_in_a_query, quiet_about_pandas, session
-from gridveil.trusted.engines.spark.tables import opened, states
+from gridveil.trusted.engines.base.warehouse import WarehouseEngine, declare_function
+from gridveil.trusted.engines.spark.session import apply_settings, make_session, silence_pandas_warning
+from gridveil.trusted.engines.spark.tables import open_table, read_states
 
 if TYPE_CHECKING:
     import ibis
@@ -31,12 +31,12 @@ BATCH = 2**20
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 HOURS, SIXTY = 24, 60
 OTHER_THAN_ASCII = "[^ -~]"
-LOST = "CHECKPOINT_RDD_BLOCK_ID_NOT_FOUND"
+RESULT_LOST = "CHECKPOINT_RDD_BLOCK_ID_NOT_FOUND"
 """What Spark calls a kept result that is gone."""
 
 
 @contextmanager
-def _without_logging() -> Iterator[None]:
+def _silence_logging() -> Iterator[None]:
     """Silence pyspark, which writes the words of errors to stderr before anybody can catch them."""
     loggers = [logging.getLogger(f"{kind}QueryContextLogger") for kind in ("SQL", "DataFrame")]
     before = [logger.disabled for logger in loggers]
@@ -57,23 +57,23 @@ class SparkEngine(WarehouseEngine):
     reads_files: ClassVar[bool] = True
 
     def __init__(self, settings: EngineSettings) -> None:
-        self._session = session(settings)
+        self._session = make_session(settings)
         self._numbers = itertools.count()
         self._kept: list[Any] = []
         self._views: list[str] = []
         self._states: dict[str, list[tuple[str, int, int]]] = {}
         self._reading = "Spark"
 
-    def open(self, role: str, at: ReadingsTable | HouseholdsTable, window: Window | None = None) -> Opened:
+    def open(self, role: str, at: ReadingsTable | HouseholdsTable, window: Window | None = None) -> OpenedTable:
         """Return the publisher's table, in one part: Spark divides it by itself."""
         import ibis.expr.datatypes as dt
 
         self._reading = at.table or at.path
-        with self.complaints(self._reading):
-            table, kinds = opened(self._session, at, window)
-            self._states[self._reading] = states(self._session, table.inputFiles())
+        with self.translate_errors(self._reading):
+            table, kinds = open_table(self._session, at, window)
+            self._states[self._reading] = read_states(self._session, table.inputFiles())
         columns = {name: dt.Unknown() if kind is None else dt.dtype(kind) for name, kind in kinds.items()}
-        return Opened(self._named(role, table, columns))
+        return OpenedTable(self._register(role, table, columns))
 
     def keep(self, name: str, table: ibis.Table, key: str | None = None) -> ibis.Table:
         """Compute a table once, now. It stays with the workers, in memory or on their disks; what is lost is an error.
@@ -98,39 +98,39 @@ class SparkEngine(WarehouseEngine):
         level = self._session.sparkContext._getJavaStorageLevel(StorageLevel.MEMORY_AND_DISK)  # noqa: SLF001
         plan = self._query(table)._jdf.queryExecution()  # noqa: SLF001
         # One of our own, that Spark's list of cached plans does not know: nobody else clears it or computes it anew.
-        with as_in_a_query(self._session):
+        with apply_settings(self._session):
             relation = relations.apply(level, plan, java.scala.Option.empty())
             rows = relation.cacheBuilder().cachedColumnBuffers()
             rows.localCheckpoint()
             self._kept.append(rows)
             rows.count()
         kept = java.org.apache.spark.sql.classic.Dataset.ofRows(self._session._jsparkSession, relation)  # noqa: SLF001
-        return self._named(name, DataFrame(kept, self._session), dict(table.schema().items()))
+        return self._register(name, DataFrame(kept, self._session), dict(table.schema().items()))
 
-    def batches(self, table: ibis.Table) -> Iterator[pa.RecordBatch]:
+    def fetch_batches(self, table: ibis.Table) -> Iterator[pa.RecordBatch]:
         """Compute an answer, and give it out in pieces."""
-        with self.complaints(self._reading), quiet_about_pandas():
+        with self.translate_errors(self._reading), silence_pandas_warning():
             answer = self._query(table).toArrow()
         yield from answer.cast(table.schema().to_pyarrow()).to_batches(BATCH)
 
     @contextmanager
-    def complaints(self, path: str) -> Iterator[None]:
+    def translate_errors(self, path: str) -> Iterator[None]:
         """Turn what Spark says of unreadable tables into ours: the name of the fault, as its words may quote rows."""
         from py4j.protocol import Py4JError, Py4JJavaError
         from pyspark.errors import PySparkException
 
         try:
-            with _without_logging():
+            with _silence_logging():
                 yield
         except Py4JJavaError as error:
-            reason = LOST if LOST in str(error) else str(error.java_exception.getClass().getName())
+            reason = RESULT_LOST if RESULT_LOST in str(error) else str(error.java_exception.getClass().getName())
         except PySparkException as error:
-            reason = LOST if LOST in str(error) else error.getCondition() or type(error).__name__
+            reason = RESULT_LOST if RESULT_LOST in str(error) else error.getCondition() or type(error).__name__
         except (Py4JError, OSError) as error:
             reason = type(error).__name__
         else:
             return
-        if reason == LOST:
+        if reason == RESULT_LOST:
             msg = (
                 f"{path}: Spark lost a worker, and with it a part of what was kept of this table, which is not read "
                 "again because it may have changed. Run again, with workers that stay to the end: no spot or "
@@ -146,8 +146,8 @@ class SparkEngine(WarehouseEngine):
     def check_unchanged(self) -> None:
         """Refuse files whose length or time of change is not what it was when they were opened."""
         for path, before in self._states.items():
-            with self.complaints(path):
-                changed = set(states(self._session, [file for file, *_ in before])) - set(before)
+            with self.translate_errors(path):
+                changed = set(read_states(self._session, [file for file, *_ in before])) - set(before)
             if changed:
                 msg = f"{min(changed)[0]}: it was changed while it was read. Run again when nobody writes to it"
                 raise InputError(msg, code="table-changed")
@@ -159,25 +159,25 @@ class SparkEngine(WarehouseEngine):
         while self._kept:
             self._kept.pop().unpersist(False)  # noqa: FBT003  # Java's: do not wait
 
-    def double_of_text(self, text: ir.StringColumn) -> ir.FloatingColumn:
+    def parse_double(self, text: ir.StringColumn) -> ir.FloatingColumn:
         """Return doubles from text."""
-        return self._without_line_ends(text).try_cast("float64")
+        return self._drop_line_ends(text).try_cast("float64")
 
-    def moment_of_text(self, text: ir.StringColumn, *, zoned: bool) -> ir.TimestampColumn:
+    def parse_timestamp(self, text: ir.StringColumn, *, zoned: bool) -> ir.TimestampColumn:
         """Return moments from text, by its clock and then its offset, in whole seconds.
 
         Spark would refuse 24:00 and offsets of more than 18 hours.
         """
         import ibis
 
-        part = function("substring", "string", "int32", "int32", returns="string")
-        found = function("regexp_extract", "string", "string", "int32", returns="string")
+        part = declare_function("substring", "string", "int32", "int32", returns="string")
+        found = declare_function("regexp_extract", "string", "string", "int32", returns="string")
 
         def whole(text: ir.StringColumn) -> ir.IntegerColumn:
             return ibis.coalesce(text.try_cast("int64"), 0)
 
-        shown = function("trim", "string", returns="string")(self._without_line_ends(text))
-        day = function("unix_date", "date", returns="int32")(part(shown, 1, 10).try_cast("date")).cast("int64")
+        shown = declare_function("trim", "string", returns="string")(self._drop_line_ends(text))
+        day = declare_function("unix_date", "date", returns="int32")(part(shown, 1, 10).try_cast("date")).cast("int64")
         hour, minute = whole(part(shown, 12, 2)), whole(part(shown, 15, 2))
         second = whole(found(shown, ":[0-9]{2}:([0-9]{2})", 1))
         midnight = (hour == HOURS) & (minute == 0) & (second == 0) & ~shown.re_search("[.][0-9]{0,5}[1-9]")
@@ -188,27 +188,29 @@ class SparkEngine(WarehouseEngine):
             minutes = whole(part(offset, 2, 2)) * 60 + whole(found(offset, "^.[0-9]{2}:?([0-9]{2})$", 1))
             since -= minutes * 60 * offset.startswith("-").ifelse(-1, 1)
         micros = exists.ifelse(since, None) * 1_000_000
-        return function("timestamp_micros", "int64", returns="timestamp('UTC')" if zoned else "timestamp")(micros)
+        return declare_function("timestamp_micros", "int64", returns="timestamp('UTC')" if zoned else "timestamp")(
+            micros
+        )
 
-    def seconds(self, moment: ir.TimestampColumn | ir.DateColumn, origin: datetime) -> ir.IntegerColumn:
+    def to_seconds(self, moment: ir.TimestampColumn | ir.DateColumn, origin: datetime) -> ir.IntegerColumn:
         """Return whole seconds since `origin`; the session's zone is UTC."""
         kind = str(moment.type().copy(nullable=True))
-        return function("unix_seconds", kind, returns="int64")(moment) - int((origin - EPOCH).total_seconds())
+        return declare_function("unix_seconds", kind, returns="int64")(moment) - int((origin - EPOCH).total_seconds())
 
-    def bit_count(self, bits: ir.IntegerColumn) -> ir.IntegerColumn:
+    def count_bits(self, bits: ir.IntegerColumn) -> ir.IntegerColumn:
         """Return how many bits are set."""
-        return function("bit_count", "int64", returns="int32")(bits).cast("int64")
+        return declare_function("bit_count", "int64", returns="int32")(bits).cast("int64")
 
-    def _without_line_ends(self, text: ir.StringColumn) -> ir.StringColumn:
+    def _drop_line_ends(self, text: ir.StringColumn) -> ir.StringColumn:
         """Take out text that ends with a newline: patterns of Java's do not see it, and a cast takes it off."""
         return text.re_search(OTHER_THAN_ASCII).ifelse(None, text)
 
     def _query(self, table: ibis.Table) -> DataFrame:
-        from gridveil.trusted.engines.spark.session import written
+        from gridveil.trusted.engines.spark.session import compile_query
 
-        return self._session.sql(written(table))
+        return self._session.sql(compile_query(table))
 
-    def _named(self, name: str, table: DataFrame, columns: dict[str, object]) -> ibis.Table:
+    def _register(self, name: str, table: DataFrame, columns: dict[str, object]) -> ibis.Table:
         """Name a table in the session, so that queries can be written about it."""
         import ibis
 

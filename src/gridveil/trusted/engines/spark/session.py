@@ -60,7 +60,7 @@ class ExactSparkCompiler(PySparkCompiler):  # type: ignore[misc]  # ibis has no 
         return self.f.anon.shiftleft(self.cast(left, op.dtype), self.cast(right, dt.int32))
 
 
-def written(expression: ibis.Table) -> str:
+def compile_query(expression: ibis.Table) -> str:
     """Return the query of an expression."""
     compiler = ExactSparkCompiler()
     return str(compiler.to_sqlglot(expression).sql(dialect=compiler.dialect))
@@ -72,12 +72,12 @@ NO_JAVA = (
     "the engine spark needs Java 17 or later, and none could be started; install it with: "
     "sudo apt-get install openjdk-17-jre-headless (or set JAVA_HOME to one that is there)"
 )
-ENDED = "Java ended at once: it must be 17 or later, and able to use the memory that was stated; see JAVA_HOME."
+JAVA_ENDED = "Java ended at once: it must be 17 or later, and able to use the memory that was stated; see JAVA_HOME."
 KNOWN_MASTERS = re.compile(r"yarn|local(-cluster)?(\[.+\])?|(spark|k8s)://.+")
 LOGGING = Path(__file__).with_name("log4j2.properties")
 MEBIBYTE = 2**20
 
-READ_ALIKE = {
+EXACT_SETTINGS = {
     # Clocks are converted by tables of ours, in integers (see `Clock`): Spark's own zone must not touch a moment.
     "spark.sql.session.timeZone": "UTC",
     # A row must not make a query fail. That nothing overflows is known from public numbers (see `Bound`), and values
@@ -87,18 +87,18 @@ READ_ALIKE = {
     # Statistics of a file leave NaN out: rows would come and go with what is stored beside them.
     "spark.sql.parquet.filterPushdown": "false",
 }
-FAST = {
+SPEED_SETTINGS = {
     # Households are far fewer than readings: where they fit, readings are joined where they lie, without a shuffle.
     "spark.sql.autoBroadcastJoinThreshold": str(64 * MEBIBYTE),
     "spark.sql.adaptive.maxShuffledHashJoinLocalMapThreshold": str(64 * MEBIBYTE),
 }
-COMPILED = {"spark.sql.codegen.cache.maxEntries": "1000"}
+CODE_CACHE = {"spark.sql.codegen.cache.maxEntries": "1000"}
 """One ingest needs more pieces of code than the 100 that Spark keeps; the others were compiled again and again."""
 
 
-def session(settings: EngineSettings) -> SparkSession:
+def make_session(settings: EngineSettings) -> SparkSession:
     """Return a session with settings of its own; those of a session that is already there stay as they are."""
-    with quiet_about_pandas():
+    with silence_pandas_warning():
         try:
             from pyspark.sql import SparkSession
         except ImportError as error:
@@ -109,7 +109,7 @@ def session(settings: EngineSettings) -> SparkSession:
         msg = f"master {settings.master}: this process already works with {there.sparkContext.master}; leave it out"
         raise UsageError(msg, code="spark-master-other")
     ours = there.newSession()
-    for name, value in {**READ_ALIKE, **FAST}.items():
+    for name, value in {**EXACT_SETTINGS, **SPEED_SETTINGS}.items():
         ours.conf.set(name, value)
     if str(there.sparkContext.master).startswith("local"):
         # The 200 that Spark cuts a shuffle into are meant for a cluster.
@@ -118,12 +118,12 @@ def session(settings: EngineSettings) -> SparkSession:
 
 
 @contextmanager
-def as_in_a_query(ours: SparkSession) -> Iterator[None]:
+def apply_settings(ours: SparkSession) -> Iterator[None]:
     """Let what is no query of Spark's run with our session's settings, here and on workers, as queries do."""
     context, sessions = ours.sparkContext, ours._jvm.SparkSession  # type: ignore[union-attr]  # noqa: SLF001  # no public way
-    active, before = sessions.getActiveSession(), {name: context.getLocalProperty(name) for name in READ_ALIKE}
+    active, before = sessions.getActiveSession(), {name: context.getLocalProperty(name) for name in EXACT_SETTINGS}
     sessions.setActiveSession(ours._jsparkSession)  # noqa: SLF001
-    for name, value in READ_ALIKE.items():
+    for name, value in EXACT_SETTINGS.items():
         context.setLocalProperty(name, value)
     try:
         yield
@@ -134,7 +134,7 @@ def as_in_a_query(ours: SparkSession) -> Iterator[None]:
 
 
 @contextmanager
-def quiet_about_pandas() -> Iterator[None]:
+def silence_pandas_warning() -> Iterator[None]:
     """Silence Spark's warning about pandas 3: no row ever becomes a data frame of pandas."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)
@@ -163,14 +163,14 @@ def _start(settings: EngineSettings) -> SparkSession:
     if not submitted:
         _require_java()
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-        for name, value in _ours(settings).items():
+        for name, value in _make_settings(settings).items():
             builder = builder.config(name, value)
     try:
         return builder.getOrCreate()
     except (PySparkException, Py4JError, OSError) as error:
         reason = getattr(error, "getCondition", lambda: None)() or type(error).__name__
         where = settings.master or "the master that it is set up with"
-        told = ENDED if reason == "JAVA_GATEWAY_EXITED" else "Check the master's address, and that it answers."
+        told = JAVA_ENDED if reason == "JAVA_GATEWAY_EXITED" else "Check the master's address, and that it answers."
         msg = f"Spark did not start with {where} ({reason}). {told}"
         raise UsageError(msg, code="spark-not-started") from None
 
@@ -181,11 +181,11 @@ def _require_java() -> None:
         raise UsageError(NO_JAVA, code="java-missing")
 
 
-def _ours(settings: EngineSettings) -> dict[str, str]:
+def _make_settings(settings: EngineSettings) -> dict[str, str]:
     """Return the settings of a Spark that this process starts."""
     # Spark's own folders under /tmp may be read by every user of the machine; what is in this one, by nobody else.
     temporary = Temporary(settings.scratch)
-    weakref.finalize(_ours, temporary.close)  # when Python ends
+    weakref.finalize(_make_settings, temporary.close)  # when Python ends
     local = str(temporary.folder)
     return {
         "spark.ui.enabled": "false",
@@ -193,7 +193,7 @@ def _ours(settings: EngineSettings) -> dict[str, str]:
         "spark.log.level": "OFF",
         "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={LOGGING.as_uri()}",
         "spark.driver.maxResultSize": "0",  # sums of a cube; how many there are is public
-        **COMPILED,
+        **CODE_CACHE,
         "spark.local.dir": local,
         "spark.sql.warehouse.dir": local,
         **({"spark.driver.memory": f"{settings.memory // MEBIBYTE}m"} if settings.memory is not None else {}),

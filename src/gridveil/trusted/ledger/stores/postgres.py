@@ -10,7 +10,7 @@ from gridveil.model.errors import GridveilError, InputError
 from gridveil.model.files import Address
 from gridveil.trusted.ledger.chain import Chain, ChainLine
 from gridveil.trusted.ledger.entry import Entry
-from gridveil.trusted.ledger.stores.store import unknown_end
+from gridveil.trusted.ledger.stores.store import make_unsure_error
 
 if TYPE_CHECKING:
     import psycopg
@@ -76,14 +76,14 @@ class PostgresStore:
 
     def chains(self) -> dict[str, Chain]:
         """Return all chains as they are at one moment."""
-        return self._transaction(READING, _chains)
+        return self._transaction(READING, _read_chains)
 
     def append(self, population: str, make: Callable[[Chain], Entry]) -> Entry:
         """Add to a population's chain the entry that `make` makes of it."""
 
         def write(connection: psycopg.Connection) -> Entry:
             connection.execute("LOCK TABLE gridveil_ledger.heads IN EXCLUSIVE MODE")
-            entry = make(_chain(connection, population))
+            entry = make(_read_chain(connection, population))
             row = (population, entry.number, entry.hash)
             connection.execute("INSERT INTO gridveil_ledger.entries VALUES (%s, %s, %s, %s)", (*row, entry.text))
             if entry.number == 0:
@@ -101,7 +101,7 @@ class PostgresStore:
     def faults(self) -> list[str]:
         """Return what is missing of what makes the ledger only grow, and durable."""
         try:
-            triggers, tables, fsync = self._transaction(READING, _kept_how)
+            triggers, tables, fsync = self._transaction(READING, _read_durability)
         except GridveilError as error:
             return [str(error)]
         faults = [f"the table {name} is gone" for name in sorted(TABLES - tables.keys())]
@@ -126,7 +126,7 @@ class PostgresStore:
         self._transaction(WRITING, make)
 
     def _check(self) -> None:
-        about = self._transaction(READING, _about)
+        about = self._transaction(READING, _read_about)
         if about is None:
             msg = (
                 f"{self.where}: there is no ledger in this database; make one: "
@@ -158,7 +158,7 @@ class PostgresStore:
                     connection.execute(DURABLE)
                     return work(connection)
                 except psycopg.Error as error:
-                    told = self._told(error)
+                    told = self._make_error(error)
             raise told
         msg = f"{self.where}: the ledger's server cannot be reached ({why})"
         raise InputError(msg, code="ledger-unreachable")
@@ -171,12 +171,12 @@ class PostgresStore:
         except psycopg.Error:
             status = None
         if status is None:
-            raise unknown_end(self.where, entry)
+            raise make_unsure_error(self.where, entry)
         if status != "COMMIT":  # a failed transaction ends in a ROLLBACK that is no error
             msg = f"{self.where}: the server took the transaction back; nothing was debited"
             raise GridveilError(msg, code="ledger-rolled-back")
 
-    def _told(self, error: psycopg.Error) -> GridveilError:
+    def _make_error(self, error: psycopg.Error) -> GridveilError:
         if error.sqlstate == LOCK_NOT_AVAILABLE:
             why = f"other processes kept the ledger for {PATIENCE}; try again"
         else:
@@ -184,20 +184,20 @@ class PostgresStore:
         return GridveilError(f"{self.where}: {why}; nothing was debited", code="ledger-refused")
 
 
-def _chains(connection: psycopg.Connection) -> dict[str, Chain]:
+def _read_chains(connection: psycopg.Connection) -> dict[str, Chain]:
     rows = connection.execute(
         "SELECT population FROM gridveil_ledger.entries UNION SELECT population FROM gridveil_ledger.heads"
     ).fetchall()
-    return {name: _chain(connection, name) for (name,) in rows}
+    return {name: _read_chain(connection, name) for (name,) in rows}
 
 
-def _about(connection: psycopg.Connection) -> tuple[Any, ...] | None:
+def _read_about(connection: psycopg.Connection) -> tuple[Any, ...] | None:
     return connection.execute(
         "SELECT obj_description(oid, 'pg_namespace') FROM pg_namespace WHERE nspname = 'gridveil_ledger'"
     ).fetchone()
 
 
-def _kept_how(connection: psycopg.Connection) -> tuple[set[str], dict[str, str], str]:
+def _read_durability(connection: psycopg.Connection) -> tuple[set[str], dict[str, str], str]:
     """Return the triggers that are on, how long each table lasts, and whether the server waits for its disk."""
     tables = connection.execute(
         "SELECT relname, relpersistence FROM pg_class WHERE relkind = 'r' AND relnamespace = "
@@ -209,15 +209,15 @@ def _kept_how(connection: psycopg.Connection) -> tuple[set[str], dict[str, str],
         "(SELECT oid FROM pg_namespace WHERE nspname = 'gridveil_ledger'))"
     ).fetchall()
     fsync = connection.execute("SELECT current_setting('fsync')").fetchone()
-    return {name for (name,) in triggers}, {n: _text(p) for n, p in tables}, str(fsync and fsync[0])
+    return {name for (name,) in triggers}, {n: _to_text(p) for n, p in tables}, str(fsync and fsync[0])
 
 
-def _text(char: str | bytes) -> str:
+def _to_text(char: str | bytes) -> str:
     """Return a value of PostgreSQL's type "char"."""
     return char.decode() if isinstance(char, bytes) else char
 
 
-def _chain(connection: psycopg.Connection, population: str) -> Chain:
+def _read_chain(connection: psycopg.Connection, population: str) -> Chain:
     lines = connection.execute(
         "SELECT number, hash, text FROM gridveil_ledger.entries WHERE population = %s ORDER BY number", (population,)
     ).fetchall()

@@ -13,7 +13,7 @@ from gridveil.model.errors import GridveilError, InputError, UsageError
 from gridveil.model.files import new_file
 from gridveil.trusted.ledger.chain import LOST, NO_MARK, Chain, ChainLine, Head
 from gridveil.trusted.ledger.entry import Entry
-from gridveil.trusted.ledger.stores.store import SUFFIX, Mark, unknown_end
+from gridveil.trusted.ledger.stores.store import SUFFIX, Mark, make_unsure_error
 
 APPLICATION_ID = int.from_bytes(b"gVlg")
 SCHEMA_VERSION = 1
@@ -70,7 +70,7 @@ class SqliteStore:
 
     def __init__(self, path: Path, *, make: bool) -> None:
         self._given = path
-        self._path = _real(path)  # SQLite keeps the journal there, too
+        self._path = _resolve(path)  # SQLite keeps the journal there, too
         self._mark = Mark(self._path)
         if make and not os.path.lexists(self._path):
             self._make()
@@ -85,16 +85,16 @@ class SqliteStore:
         """Return all chains as they are at one moment."""
         with self._connection() as connection:
             connection.execute("BEGIN")
-            return self._chains(connection)
+            return self._read_chains(connection)
 
     def append(self, population: str, make: Callable[[Chain], Entry]) -> Entry:
         """Add to a population's chain the entry that `make` makes of it."""
         with self._connection() as connection:  # closing it takes back what was not committed
             connection.execute("BEGIN IMMEDIATE")
-            chains = self._chains(connection)
+            chains = self._read_chains(connection)
             if self._mark.read() is None:
                 if chains:
-                    raise self._damaged(NO_MARK)
+                    raise self._make_damage_error(NO_MARK)
                 self._write_mark({})  # from now on a missing one is a lost one
             entry = make(chains.get(population, Chain(population, [], None)))
             row = (population, entry.number, entry.hash)
@@ -118,7 +118,7 @@ class SqliteStore:
         """Take the chains as they are for all that was ever written."""
         with self._connection() as connection:
             connection.execute("BEGIN IMMEDIATE")
-            self._write_mark(_heads(connection))
+            self._write_mark(_read_heads(connection))
 
     def faults(self) -> list[str]:
         """Return what SQLite finds wrong with the file, and what is missing of what makes it only grow."""
@@ -134,12 +134,12 @@ class SqliteStore:
             f"the file's tables and triggers were changed: {name} is not as it was made" for name in changed
         ]
 
-    def _chains(self, connection: sqlite3.Connection) -> dict[str, Chain]:
+    def _read_chains(self, connection: sqlite3.Connection) -> dict[str, Chain]:
         """Return all chains of one transaction, with their marks. Begun before the mark is read, it is not behind."""
         rows = connection.execute("SELECT population FROM entries UNION SELECT population FROM heads").fetchall()
         marks = self._mark.read()
         names = {name for (name,) in rows} | (marks or {}).keys()
-        return {str(name): _chain(connection, name, LOST if marks is None else marks.get(name)) for name in names}
+        return {str(name): _read_chain(connection, name, LOST if marks is None else marks.get(name)) for name in names}
 
     def _settle(self, entry: Entry) -> None:
         """Find an entry again under the ledger's name, and move the mark to it."""
@@ -147,12 +147,12 @@ class SqliteStore:
             with self._connection() as connection:
                 connection.execute("BEGIN IMMEDIATE")
                 known = connection.execute("SELECT 1 FROM entries WHERE hash = ?", (entry.hash,)).fetchone()
-                head, marks = _heads(connection).get(entry.population), self._mark.read()
+                head, marks = _read_heads(connection).get(entry.population), self._mark.read()
                 if known is None or head is None or marks is None:
-                    raise self._damaged(NO_MARK if marks is None else "the entry is not where it was written")
+                    raise self._make_damage_error(NO_MARK if marks is None else "the entry is not where it was written")
                 self._write_mark({**marks, entry.population: head})
         except GridveilError as error:
-            raise unknown_end(self.where, entry) from error
+            raise make_unsure_error(self.where, entry) from error
 
     def _write_mark(self, heads: dict[str, Head]) -> None:
         try:
@@ -228,14 +228,14 @@ class SqliteStore:
                 yield connection
         except UnicodeDecodeError as error:  # SQLite quotes damaged text in its message, which Python cannot read
             why = "its tables cannot be read"
-            raise self._damaged(why) from error
+            raise self._make_damage_error(why) from error
         except sqlite3.Error as error:
-            raise self._told(error) from error
+            raise self._make_error(error) from error
 
     def _refuse_names(self) -> None:
         """Refuse a file with several names: each would have a journal of its own."""
         patience = time.monotonic() + NAMING
-        while (names := _links(self._path)) > 1:
+        while (names := _count_links(self._path)) > 1:
             if time.monotonic() > patience:
                 msg = (
                     f"{self.where}: the file has {names} names (hard links), and nothing was debited: a killed "
@@ -260,11 +260,11 @@ class SqliteStore:
         try:
             lines = self.chains()[entry.population].lines
         except (GridveilError, KeyError):
-            raise unknown_end(self.where, entry) from error
+            raise make_unsure_error(self.where, entry) from error
         if any(line.hash == entry.hash for line in lines):
-            raise unknown_end(self.where, entry) from error
+            raise make_unsure_error(self.where, entry) from error
 
-    def _told(self, error: sqlite3.Error) -> GridveilError:
+    def _make_error(self, error: sqlite3.Error) -> GridveilError:
         code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT) & 0xFF
         if code in NOT_NOW:
             return GridveilError(f"{self.where}: {NOT_NOW[code]}; nothing was debited ({error})", code="ledger-busy")
@@ -272,9 +272,9 @@ class SqliteStore:
             return InputError(
                 f"{self.where}: this is no ledger but another file, or one that was damaged", code="ledger-not-one"
             )
-        return self._damaged(str(error))
+        return self._make_damage_error(str(error))
 
-    def _damaged(self, how: str) -> InputError:
+    def _make_damage_error(self, how: str) -> InputError:
         return InputError(
             f"{self.where}: the ledger is damaged, and nothing was debited ({how}); go back to a sound copy with all "
             "later debits",
@@ -292,7 +292,7 @@ NOT_NOW = {
 }
 
 
-def _real(path: Path) -> Path:
+def _resolve(path: Path) -> Path:
     """Return the file that a path leads to."""
     try:
         return path.resolve()
@@ -300,19 +300,19 @@ def _real(path: Path) -> Path:
         return path.absolute()
 
 
-def _links(path: Path) -> int:
+def _count_links(path: Path) -> int:
     try:
         return path.stat().st_nlink
     except OSError:  # opening it tells
         return 1
 
 
-def _heads(connection: sqlite3.Connection) -> dict[str, Head]:
+def _read_heads(connection: sqlite3.Connection) -> dict[str, Head]:
     rows = connection.execute("SELECT population, number, hash FROM heads")
     return {str(name): (number, digest) for name, number, digest in rows}
 
 
-def _chain(connection: sqlite3.Connection, population: str, mark: Head | None) -> Chain:
+def _read_chain(connection: sqlite3.Connection, population: str, mark: Head | None) -> Chain:
     lines = connection.execute(
         "SELECT number, hash, text FROM entries WHERE population = ? ORDER BY number", (population,)
     )

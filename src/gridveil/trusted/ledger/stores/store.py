@@ -11,7 +11,7 @@ from typing import Protocol
 
 from gridveil.model.errors import GridveilError
 from gridveil.trusted.ledger.chain import Chain, Head
-from gridveil.trusted.ledger.entry import Entry, canonical, is_hash, is_name
+from gridveil.trusted.ledger.entry import Entry, is_hash, is_name, to_canonical
 
 # The high-water mark of a ledger in a file: what the last entries were, kept in a small file beside it.
 
@@ -51,7 +51,7 @@ class Mark:
             with suppress(OSError):  # who may use the ledger may use its mark, as far as we can give leave
                 os.chown(handle, -1, ledger.st_gid)
             os.fchmod(handle, ledger.st_mode & 0o777)
-            file.write(canonical({"version": VERSION, "heads": {name: list(head) for name, head in heads.items()}}))
+            file.write(to_canonical({"version": VERSION, "heads": {name: list(head) for name, head in heads.items()}}))
             file.flush()
             os.fsync(handle)
         aside.replace(self.path)
@@ -94,7 +94,7 @@ class Store(Protocol):
         """Return what is wrong with the store itself, in plain words."""
 
 
-def unknown_end(where: str, entry: Entry) -> GridveilError:
+def make_unsure_error(where: str, entry: Entry) -> GridveilError:
     """Return what to say if nobody knows whether an entry was kept."""
     return GridveilError(
         f"{where}: writing ended in an error, and whether the {entry.kind} {entry.hash[:12]} was kept is not known. "

@@ -23,13 +23,13 @@ from stamp import stamp
 from gridveil.geography.area import Area
 from gridveil.geography.grid import Grid
 from gridveil.model.arrays import Floats
-from gridveil.model.estimate import Posterior
 from gridveil.model.files import new_folder
 from gridveil.model.window import Window
 from gridveil.release.format.files import LABEL, README, VALUES, dump_label
 from gridveil.release.format.netcdf import write_slabs
 from gridveil.release.format.readme import readme
 from gridveil.release.query.open import Release, open_release
+from gridveil.uncertainty import Posterior
 
 HERE = Path(__file__).parent
 SIDE, STEPS, DRAWS, BLOCKS = 256, 8760, 128, 4

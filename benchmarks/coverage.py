@@ -24,7 +24,6 @@ from mosaic import BOUNDS, CASES, CLIP, EPSILONS, WORKLOADS
 
 from gridveil.mechanisms.registry import make
 from gridveil.model.arrays import box_sums, prefix_sums
-from gridveil.model.estimate import Posterior
 from gridveil.publishing.statement import release_with_private_bound
 from gridveil.research.commands.study_bar import study_bar
 from gridveil.research.compare.question import parse_method
@@ -35,7 +34,6 @@ from gridveil.simulate.sources import SeededLaplace
 from gridveil.simulate.workloads import QUERIES, draw_workload
 from gridveil.trusted.budget import PureDP
 from gridveil.trusted.kernel.kernel import Kernel
-from gridveil.uncertainty.posterior import Draws
 
 WH_PER_KWH = 1000
 ROUNDING = 1e-6  # kWh; prefix sums of nothing are not exactly 0
@@ -57,19 +55,19 @@ class Cover:
         kernel = Kernel(placed.source(), window, budget=PureDP(trial.epsilon), bound=trial.bound, noise=noise)
         started = time.perf_counter()
         estimate = release_with_private_bound(kernel, make(trial.mechanism, dict(trial.parameters)))
-        if not isinstance(estimate.errors, Posterior):
+        if not estimate.errors.about_the_truth:
             msg = f"{trial.mechanism} has no error bars about consumption"
             raise TypeError(msg)
         seconds = time.perf_counter() - started
         # What intervals are about: readings capped at the public step bound, and nothing else.
         truth = placed.truth(trial.bound.step)
-        model = Draws.of(estimate.errors, truth.shape[::-1], window.step / timedelta(hours=1))
+        model = estimate.errors.to_release(truth.shape[::-1], window.step / timedelta(hours=1))
         true_sums, value_sums = (prefix_sums(cube, axes=(0, 1, 2)) for cube in (truth, estimate.dense() / WH_PER_KWH))
         records = []
         for name in WORKLOADS:
             ranges = draw_workload(name, truth.shape, trial.repeat, QUERIES)
             true = box_sums(true_sums, ranges)
-            _, low, high = model.bars(ranges, box_sums(value_sums, ranges))
+            _, low, high = model.of_boxes(ranges, box_sums(value_sums, ranges))
             inside = (low <= true + ROUNDING) & (true <= high + ROUNDING)
             full = true > ROUNDING
             records.append(

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from gridveil.research.compare.scoring import Record
 from gridveil.research.compare.summary import method_of
-from gridveil.uncertainty.intervals import t_quantile
+from gridveil.uncertainty.laplace import t_quantile
 
 OUTER = ("outer", "common")
 MOSAIC = ("mosaic", "auto")

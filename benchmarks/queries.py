@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 from stamp import stamp
 
 from gridveil.geography.grid import Grid
-from gridveil.model.estimate import Estimate, NoisyParts, Posterior, Replicates
 from gridveil.model.window import Window
 from gridveil.release.format.write import write_release
 from gridveil.release.query.open import Release, open_release
+from gridveil.uncertainty import Estimate, NoisyParts, Posterior, Replicates
 
 GRID = Grid(0, 0, 32, 32, nx=32, ny=32)
 WINDOW = Window(datetime(2013, 2, 4, tzinfo=UTC), timedelta(hours=1), 120)

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from gridveil.geography.grid import Grid
     from gridveil.mechanisms.base import Mechanism
     from gridveil.model.errors import BudgetError, GridveilError, InputError, UsageError
-    from gridveil.model.estimate import Estimate, LinearNoise, NoisyParts, Posterior, Replicates
     from gridveil.model.window import Window
     from gridveil.publishing.check import check
     from gridveil.publishing.next_release import Waiting, publish_next
@@ -32,6 +31,11 @@ if TYPE_CHECKING:
     from gridveil.trusted.kernel.bound import Bound
     from gridveil.trusted.kernel.session import Session
     from gridveil.trusted.source.report import Report
+    from gridveil.uncertainty.linear import LinearNoise
+    from gridveil.uncertainty.model import Estimate
+    from gridveil.uncertainty.parts import NoisyParts
+    from gridveil.uncertainty.posterior import Posterior
+    from gridveil.uncertainty.replicates import Replicates
 
 __all__ = [
     "Answer",
@@ -71,7 +75,6 @@ _MODULES = {
     "geography.grid": ("Grid",),
     "mechanisms.base": ("Mechanism",),
     "model.errors": ("BudgetError", "GridveilError", "InputError", "UsageError"),
-    "model.estimate": ("Estimate", "LinearNoise", "NoisyParts", "Posterior", "Replicates"),
     "model.window": ("Window",),
     "publishing.check": ("check",),
     "publishing.next_release": ("Waiting", "publish_next"),
@@ -85,6 +88,11 @@ _MODULES = {
     "trusted.kernel.bound": ("Bound",),
     "trusted.kernel.session": ("Session",),
     "trusted.source.report": ("Report",),
+    "uncertainty.linear": ("LinearNoise",),
+    "uncertainty.model": ("Estimate",),
+    "uncertainty.parts": ("NoisyParts",),
+    "uncertainty.posterior": ("Posterior",),
+    "uncertainty.replicates": ("Replicates",),
 }
 """Where each public name is; a test compares it with the imports above."""
 

@@ -15,9 +15,9 @@ from tests.release.conftest import make_estimate, make_label
 from tests.uncertainty.test_posterior import make_posterior
 
 from gridveil.geography.grid import Grid
-from gridveil.model.estimate import Estimate, LinearNoise
 from gridveil.model.window import Window
 from gridveil.release.format.write import write_release
+from gridveil.uncertainty import Estimate, LinearNoise
 
 GRID = Grid(-0.5, 51.25, -0.1, 51.5, nx=4, ny=3, crs="EPSG:4326")
 WINDOW = Window(datetime(2013, 2, 4, tzinfo=UTC), timedelta(hours=1), 6)

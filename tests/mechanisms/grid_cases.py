@@ -7,10 +7,10 @@ import numpy as np
 from gridveil.mechanisms.base import Mechanism
 from gridveil.mechanisms.literature.grids import paint, subdivide, whole
 from gridveil.model.arrays import Floats
-from gridveil.model.estimate import Estimate, NoisyParts
 from gridveil.model.window import Window
 from gridveil.simulate.sources import kernel_on
 from gridveil.trusted.kernel.bound import Bound
+from gridveil.uncertainty import Estimate, NoisyParts
 
 BOUND = Bound(step=1000, window=4000)
 SHAPES = [(1, 1, 1), (1, 1, 9), (5, 7, 24), (4, 4, 24), (3, 2, 1)]

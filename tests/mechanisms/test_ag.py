@@ -11,7 +11,7 @@ from tests.mechanisms.grid_cases import (
 )
 
 from gridveil.mechanisms.literature.ag import AdaptiveGrid
-from gridveil.model.estimate import NoisyParts
+from gridveil.uncertainty import NoisyParts
 
 
 def test_budget_and_shapes() -> None:

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from gridveil.mechanisms.literature.ar1 import Ar1, filter_matrix, learn
-from gridveil.model.estimate import LinearNoise
 from gridveil.model.window import Window
 from gridveil.simulate.sources import kernel_on
 from gridveil.trusted.kernel.bound import Bound
+from gridveil.uncertainty import LinearNoise
 
 WINDOW = Window(datetime(2013, 2, 4, tzinfo=UTC), timedelta(hours=1), 48)
 BOUND = Bound(step=20_000, window=100_000)

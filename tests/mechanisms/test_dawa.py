@@ -5,10 +5,10 @@ import numpy as np
 import pytest
 
 from gridveil.mechanisms.literature.dawa import Dawa, choose, nodes, number
-from gridveil.model.estimate import NoisyParts
 from gridveil.model.window import Window
 from gridveil.simulate.sources import kernel_on
 from gridveil.trusted.kernel.bound import Bound
+from gridveil.uncertainty import NoisyParts
 
 WINDOW = Window(datetime(2013, 2, 4, tzinfo=UTC), timedelta(hours=1), 24)
 

@@ -12,7 +12,7 @@ from tests.mechanisms.grid_cases import (
 
 from gridveil.mechanisms.literature.dpcube import DpCube, all_cuts, best_cuts, box_sums, prefix_sums
 from gridveil.mechanisms.literature.grids import whole
-from gridveil.model.estimate import NoisyParts
+from gridveil.uncertainty import NoisyParts
 
 
 def test_budget_and_shapes() -> None:

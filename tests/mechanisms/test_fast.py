@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from gridveil.mechanisms.literature.fast import Fast, Filter, SamplingSchedule, kalman
-from gridveil.model.estimate import LinearNoise
 from gridveil.model.window import Window
 from gridveil.simulate.sources import kernel_on
 from gridveil.trusted.kernel.bound import Bound
 from gridveil.trusted.kernel.session import Session
+from gridveil.uncertainty import LinearNoise
 
 START = datetime(2013, 2, 4, tzinfo=UTC)
 

@@ -16,8 +16,8 @@ from tests.mechanisms.grid_cases import (
 from gridveil.mechanisms.literature.granularity import Search
 from gridveil.mechanisms.literature.grids import whole
 from gridveil.mechanisms.literature.htf import Htf
-from gridveil.model.estimate import NoisyParts
 from gridveil.simulate.sources import kernel_on
+from gridveil.uncertainty import NoisyParts
 
 
 def test_budget_and_shapes() -> None:

@@ -8,12 +8,12 @@ import pytest
 from gridveil.geography.grid import Grid
 from gridveil.mechanisms.literature.linear import inverse
 from gridveil.mechanisms.registry import make
-from gridveil.model.estimate import Estimate, LinearNoise
 from gridveil.model.window import Window
 from gridveil.simulate.sources import Nobody, Tape, kernel_on
 from gridveil.trusted.budget import PureDP
 from gridveil.trusted.kernel.bound import Bound
 from gridveil.trusted.kernel.kernel import Kernel
+from gridveil.uncertainty import Estimate, LinearNoise
 
 NAMES = ("fourier", "fourier-20", "wavelet", "wavelet-20", "privelet", "hdmm", "hb")
 COMPLETE = {"fourier": {"k": 61}, "wavelet": {"k": 128}, "privelet": {}, "hdmm": {}, "hb": {}}

@@ -12,7 +12,6 @@ from gridveil.mechanisms.inference import true_consumption
 from gridveil.mechanisms.mosaic import mechanism as mosaic
 from gridveil.mechanisms.registry import make
 from gridveil.mechanisms.stpt import network as learn
-from gridveil.model.estimate import Estimate
 from gridveil.model.window import Window
 from gridveil.publishing.statement import release_with_private_bound
 from gridveil.simulate.sources import SeededLaplace
@@ -20,6 +19,7 @@ from gridveil.trusted.budget import PureDP
 from gridveil.trusted.kernel import labels as slabs
 from gridveil.trusted.kernel.bound import Bound
 from gridveil.trusted.kernel.kernel import Kernel
+from gridveil.uncertainty import Estimate
 
 SIDE, STEPS, BEFORE = 32, 3000, 48
 CUBE = SIDE**2 * STEPS * 8

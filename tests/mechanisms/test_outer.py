@@ -8,10 +8,10 @@ from hypothesis.extra.numpy import arrays
 
 from gridveil.mechanisms.inference.marginals import Marginals, project
 from gridveil.mechanisms.literature.outer import Outer, fit
-from gridveil.model.estimate import Replicates
 from gridveil.model.window import Window
 from gridveil.simulate.sources import kernel_on
 from gridveil.trusted.kernel.bound import Bound
+from gridveil.uncertainty import Replicates
 
 WINDOW = Window(datetime(2013, 2, 4, tzinfo=UTC), timedelta(hours=1), 24)
 BOUND = Bound(step=20_000, window=100_000)

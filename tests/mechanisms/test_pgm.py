@@ -6,10 +6,10 @@ from scipy.optimize import minimize_scalar
 
 from gridveil.mechanisms.inference.marginals import Marginals, project
 from gridveil.mechanisms.literature.pgm import Pgm, fit
-from gridveil.model.estimate import Replicates
 from gridveil.model.window import Window
 from gridveil.simulate.sources import kernel_on
 from gridveil.trusted.kernel.bound import Bound
+from gridveil.uncertainty import Replicates
 
 WINDOW = Window(datetime(2013, 2, 4, tzinfo=UTC), timedelta(hours=1), 24)
 BOUND = Bound(step=20_000, window=100_000)

@@ -14,12 +14,12 @@ from gridveil.geography.grid import Grid
 from gridveil.mechanisms.base import Mechanism
 from gridveil.mechanisms.stpt import STPT_PAPER, Stpt
 from gridveil.model.errors import MissingExtraError, UsageError
-from gridveil.model.estimate import NoisyParts, Replicates
 from gridveil.model.window import Window
 from gridveil.simulate.sources import ArraySource, Tape, kernel_on, kernel_without_data
 from gridveil.trusted.budget import PureDP
 from gridveil.trusted.kernel.bound import Bound
 from gridveil.trusted.kernel.kernel import Kernel
+from gridveil.uncertainty import NoisyParts, Replicates
 
 START = datetime(2013, 2, 4, tzinfo=UTC)
 HOUR = timedelta(hours=1)

@@ -13,14 +13,13 @@ from gridveil.mechanisms.bounds import PrivateBound, TotalsDistribution
 from gridveil.mechanisms.inference.space import pinned, true_draws
 from gridveil.mechanisms.inference.true_consumption import about_the_truth
 from gridveil.mechanisms.registry import make
-from gridveil.model.estimate import Estimate, LinearNoise, NoisyParts, Posterior, Replicates
 from gridveil.model.window import Window
 from gridveil.publishing.statement import release_with_private_bound
 from gridveil.simulate.sources import ArraySource, SeededLaplace
 from gridveil.trusted.budget import PureDP
 from gridveil.trusted.kernel.bound import Bound
 from gridveil.trusted.kernel.kernel import Kernel
-from gridveil.uncertainty.posterior import Draws
+from gridveil.uncertainty import Estimate, LinearNoise, NoisyParts, Posterior, Replicates
 
 START = datetime(2013, 2, 4, tzinfo=UTC)
 
@@ -90,8 +89,8 @@ def test_error_bars_of_any_town_are_finite(
     estimate = release_with_private_bound(kernel, make(name, {}))
     assert isinstance(estimate.errors, Posterior)
     assert estimate.errors.time.sum(axis=2) == pytest.approx(1.0)
-    model = Draws.of(estimate.errors, (steps, *shape[::-1]), minutes / 60)
-    error, low, high = model.bars(np.array([[0, 1, 0, 1, 0, 1]]), np.zeros(1))
+    model = estimate.errors.to_release((steps, *shape[::-1]), minutes / 60)
+    error, low, high = model.of_boxes(np.array([[0, 1, 0, 1, 0, 1]]), np.zeros(1))
     assert np.isfinite([error, low, high]).all()
 
 

@@ -13,7 +13,7 @@ from tests.mechanisms.grid_cases import (
 )
 
 from gridveil.mechanisms.literature.ug import UniformGrid
-from gridveil.model.estimate import NoisyParts
+from gridveil.uncertainty import NoisyParts
 
 
 def test_budget_and_shapes() -> None:

@@ -5,7 +5,7 @@ import pytest
 
 from gridveil.model import arrays as values
 from gridveil.model.arrays import HeldValues, Lazy, Product, Scaled
-from gridveil.model.estimate import Estimate, NoisyParts
+from gridveil.uncertainty import Estimate, NoisyParts
 
 RANDOM = np.random.default_rng(0)
 SPACE, TIME = RANDOM.gamma(2.0, 1e5, (5, 4)), RANDOM.random((3, 17))

@@ -9,13 +9,13 @@ import pytest
 from gridveil.mechanisms.base import Progress, silent
 from gridveil.mechanisms.registry import make
 from gridveil.model.errors import BudgetError, UsageError
-from gridveil.model.estimate import Estimate, NoisyParts
 from gridveil.model.window import Window
 from gridveil.publishing.statement import FACTOR, release_with_private_bound
 from gridveil.simulate.sources import kernel_on
 from gridveil.trusted.kernel.bound import Bound
 from gridveil.trusted.kernel.kernel import Kernel
 from gridveil.trusted.kernel.session import Session
+from gridveil.uncertainty import Estimate, NoisyParts
 
 WINDOW = Window(datetime(2013, 2, 4, tzinfo=UTC), timedelta(hours=1), 24)
 OF_STEPS = Bound(23_000, 23_000 * 24)

@@ -12,7 +12,6 @@ from tests.leak import town
 
 from gridveil.mechanisms.base import Progress, silent
 from gridveil.mechanisms.literature.even import Even
-from gridveil.model.estimate import Estimate
 from gridveil.publishing import plan
 from gridveil.publishing import run as publication
 from gridveil.publishing.run import run
@@ -21,6 +20,7 @@ from gridveil.release.format.files import load_label
 from gridveil.release.format.label import Label, describe
 from gridveil.simulate.sources import Tape
 from gridveil.trusted.kernel.session import Session
+from gridveil.uncertainty import Estimate
 
 TABLE = "regulator's table 7"
 PRIVATELY = "the window's chosen privately from a noisy histogram"

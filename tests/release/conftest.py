@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 from gridveil.geography.grid import Grid
-from gridveil.model.estimate import Estimate, NoisyParts, Replicates
 from gridveil.model.window import Window
 from gridveil.release.format.label import (
     BoundFacts,
@@ -26,6 +25,7 @@ from gridveil.release.format.wording import caveats
 from gridveil.release.format.write import write_release
 from gridveil.release.query.open import Release, open_release
 from gridveil.release.series.catalogue import Catalogue, Listed, write_catalogue
+from gridveil.uncertainty import Estimate, NoisyParts, Replicates
 
 GRID = Grid(-0.5, 51.25, -0.1, 51.5, nx=8, ny=5, crs="EPSG:4326")
 WINDOW = Window(datetime(2013, 2, 4, tzinfo=UTC), timedelta(hours=1), 30)

@@ -12,10 +12,9 @@ from tests.codes import has_code
 from tests.release.conftest import GRID, WINDOW, make_estimate, make_label
 
 from gridveil.model.errors import InputError, UsageError
-from gridveil.model.estimate import Estimate, Posterior
-from gridveil.release.format import netcdf
 from gridveil.release.format.write import write_release
 from gridveil.release.query.open import Release, open_release
+from gridveil.uncertainty import Estimate, Posterior, posterior
 
 Opened = tuple[Release, Estimate]
 PERIODS = [(0, 1), (7, 8), (29, 30), (0, 30), (3, 20), (0, 2)]
@@ -59,7 +58,7 @@ def test_bad_periods_are_explained(publish: Callable[..., Path], period: tuple[i
 @pytest.mark.parametrize("most", [0, 2**22])
 def test_draws_have_cells_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most: int) -> None:
     """Whether they are packed, or stored plainly as large ones are."""
-    monkeypatch.setattr(netcdf, "PLAIN_DRAWS", most)
+    monkeypatch.setattr(posterior, "PLAIN_DRAWS", most)
     rng = np.random.default_rng(5)
     space = rng.gamma(2.0, 5e4, (64, GRID.nx, GRID.ny)) * (rng.uniform(size=(GRID.nx, GRID.ny)) > 0.2)
     profiles = rng.gamma(9.0, 1.0, (64, 3, WINDOW.steps))

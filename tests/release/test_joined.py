@@ -19,7 +19,6 @@ from tests.release.conftest import GRID, KINDS, WINDOW, make_estimate, make_labe
 
 from gridveil.geography.area import Area
 from gridveil.model.errors import InputError, UsageError
-from gridveil.model.estimate import Estimate, LinearNoise, NoisyParts, Posterior, Replicates
 from gridveil.release.export import export
 from gridveil.release.format.label import Label, describe, warnings
 from gridveil.release.format.ledger_facts import LedgerFacts
@@ -28,6 +27,7 @@ from gridveil.release.query.open import QueryAnswers, Release, open_release, ope
 from gridveil.release.query.profile import typical_day
 from gridveil.release.series import catalogue as shelf
 from gridveil.release.series.catalogue import CATALOGUE, read_catalogue, write_catalogue
+from gridveil.uncertainty import Estimate, LinearNoise, NoisyParts, Posterior, Replicates
 
 LENGTHS = (24, 30, 25)
 EDGES = np.cumsum([0, *LENGTHS])

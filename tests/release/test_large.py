@@ -19,7 +19,6 @@ from gridveil.geography.grid import Grid
 from gridveil.mechanisms.registry import make, train_steps
 from gridveil.model.arrays import Product, Scaled
 from gridveil.model.errors import UsageError
-from gridveil.model.estimate import Estimate, NoisyParts, Posterior, Replicates
 from gridveil.model.window import Window
 from gridveil.publishing.run import publish
 from gridveil.publishing.statement import release_with_private_bound
@@ -30,6 +29,7 @@ from gridveil.release.format.write import write_release
 from gridveil.release.query.open import open_release
 from gridveil.simulate.sources import kernel_on
 from gridveil.trusted.kernel.bound import Bound
+from gridveil.uncertainty import Estimate, NoisyParts, Posterior, Replicates
 
 START = make_label().window.start
 QUICK = {"stpt": {"train_steps": 48, "epochs": 1}}

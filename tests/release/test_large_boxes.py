@@ -14,7 +14,7 @@ from tests.release.conftest import KINDS, WINDOW
 from gridveil.geography.grid import Grid
 from gridveil.model.window import Window
 from gridveil.release.query.open import open_release
-from gridveil.uncertainty import area_parts, cells_parts, error_model
+from gridveil.uncertainty import parts, parts_area
 
 Publish = Callable[..., Path]
 BOXES = np.array(
@@ -27,8 +27,8 @@ def test_slab_by_slab_the_answers_are_the_same(publish: Publish, kind: str, monk
     path = publish(kind)
     whole = open_release(path).answers_of(BOXES)
     monkeypatch.setattr("gridveil.release.format.read.HELD_BYTES", 0)
-    monkeypatch.setattr(error_model, "SLAB_NUMBERS", 0)
-    monkeypatch.setattr(area_parts, "SLAB_NUMBERS", 7)
+    monkeypatch.setattr(parts, "SLAB_NUMBERS", 0)
+    monkeypatch.setattr(parts_area, "SLAB_NUMBERS", 7)
     pieces = open_release(path).answers_of(BOXES)
     for name in ("value", "standard_error", "low", "high"):
         np.testing.assert_allclose(getattr(pieces, name), getattr(whole, name), rtol=2e-6)
@@ -41,8 +41,8 @@ def test_a_large_box_takes_little_memory(publish: Publish, kind: str, monkeypatc
     path = publish(kind, grid, window)
     monkeypatch.setattr("gridveil.release.format.read.HELD_BYTES", 0)
     monkeypatch.setattr("gridveil.model.arrays.HELD_BYTES", 0)
-    monkeypatch.setattr(error_model, "SLAB_NUMBERS", 2**12)
-    monkeypatch.setattr(area_parts, "SLAB_NUMBERS", 2**12)
+    monkeypatch.setattr(parts, "SLAB_NUMBERS", 2**12)
+    monkeypatch.setattr(parts_area, "SLAB_NUMBERS", 2**12)
     release = open_release(path)
     tracemalloc.start()
     try:
@@ -79,8 +79,8 @@ def test_cells_over_a_long_period_take_little_memory(publish: Publish, monkeypat
     grid, window = Grid(0, 0, 20, 20, nx=20, ny=20), Window(WINDOW.start, WINDOW.step, 1200)
     release = open_release(publish("parts", grid, window))
     whole = release.cells(0, 1200)
-    monkeypatch.setattr(cells_parts, "SLAB_NUMBERS", 2**14)
-    monkeypatch.setattr(cells_parts, "BLOCK", 6)
+    monkeypatch.setattr(parts, "SLAB_NUMBERS", 2**14)
+    monkeypatch.setattr(parts, "BLOCK", 6)
     tracemalloc.start()
     try:
         pieces = release.cells(0, 1200)

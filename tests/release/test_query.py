@@ -17,10 +17,10 @@ from tests.release.conftest import GRID, WINDOW, make_estimate, make_label
 from gridveil.geography.grid import Grid
 from gridveil.model import arrays as prefix
 from gridveil.model.errors import UsageError
-from gridveil.model.estimate import Estimate, NoisyParts, Replicates
 from gridveil.model.window import Window
 from gridveil.release.format.write import write_release
 from gridveil.release.query.open import Release, open_release
+from gridveil.uncertainty import Estimate, NoisyParts, Replicates
 
 Opened = tuple[Release, Estimate]
 SHAPE = (GRID.nx, GRID.ny, WINDOW.steps)

@@ -19,9 +19,9 @@ from gridveil.geography.area import Area
 from gridveil.geography.grid import Grid
 from gridveil.model import arrays as prefix
 from gridveil.model.errors import UsageError
-from gridveil.model.estimate import Estimate
 from gridveil.release.format import netcdf
 from gridveil.release.query.open import QueryAnswers, Release, open_release
+from gridveil.uncertainty import Estimate
 
 Opened = tuple[Release, Estimate]
 SHAPE = (GRID.ny, GRID.nx)

@@ -14,10 +14,10 @@ from tests.release.conftest import GRID, KINDS, WINDOW, make_estimate, make_labe
 
 from gridveil.geography.grid import Grid
 from gridveil.model.errors import UsageError
-from gridveil.model.estimate import Estimate, NoisyParts, Replicates
 from gridveil.release.format import write
 from gridveil.release.format.write import write_release
 from gridveil.release.query.open import open_release
+from gridveil.uncertainty import Estimate, NoisyParts, Replicates
 
 Publish = Callable[..., Path]
 
@@ -91,7 +91,7 @@ def test_a_failure_leaves_nothing(
 
 def test_a_failure_in_the_middle_of_the_values_leaves_nothing(publish: Publish, tmp_path: Path) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("gridveil.uncertainty.error_model.Parts.cell_errors", lambda *_: 1 / 0)
+        patch.setattr("gridveil.uncertainty.parts.NoisyParts.cell_errors", lambda *_: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             publish("parts")
     assert list(tmp_path.iterdir()) == []

@@ -13,13 +13,13 @@ from tests.report.reading import Reader
 
 from gridveil.geography.grid import Grid
 from gridveil.model.errors import UsageError
-from gridveil.model.estimate import Estimate, NoisyParts
 from gridveil.model.window import Window
 from gridveil.release.format.label import Privacy
 from gridveil.release.format.write import write_release
 from gridveil.release.query.open import Release, open_release
 from gridveil.report.page import make_page, write_report
 from gridveil.report.when import curve_of
+from gridveil.uncertainty import Estimate, NoisyParts
 
 START = datetime(2013, 2, 4, tzinfo=UTC)  # a Monday
 LONDON = Grid(-0.5, 51.25, -0.1, 51.5, nx=8, ny=5, crs="EPSG:4326")

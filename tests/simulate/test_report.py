@@ -10,7 +10,6 @@ import pytest
 from tests.report.reading import Reader
 
 from gridveil.geography.grid import Grid
-from gridveil.model.estimate import Estimate, NoisyParts
 from gridveil.model.window import Window
 from gridveil.release.format.label import BoundFacts, GridFacts, Label, MechanismFacts, Privacy, WindowFacts
 from gridveil.release.format.write import write_release
@@ -18,6 +17,7 @@ from gridveil.release.query.open import Release, open_release
 from gridveil.simulate.comparison import Comparison
 from gridveil.simulate.report import write_report
 from gridveil.simulate.town import make_town
+from gridveil.uncertainty import Estimate, NoisyParts
 
 GRID = Grid(0, 0, 12, 8, nx=12, ny=8)
 WINDOW = Window(datetime(2013, 2, 4, tzinfo=UTC), timedelta(hours=1), 48)

@@ -11,13 +11,10 @@ import numpy as np
 import pytest
 
 from gridveil.model.arrays import Floats
-from gridveil.model.estimate import LONDON, Behaviour, LinearNoise, NoisyParts, Posterior, Replicates
-from gridveil.uncertainty.behaviour import half_variances, schedule_variances, variances
-from gridveil.uncertainty.error_model import ErrorModel, Parts, ReplicateErrors
-from gridveil.uncertainty.intervals import errors_of, t_quantile
-from gridveil.uncertainty.linear_noise import Factors
+from gridveil.uncertainty import ErrorModel, LinearNoise, NoisyParts, Posterior, Replicates
+from gridveil.uncertainty.behaviour import LONDON, Behaviour, half_variances, schedule_variances, variances
+from gridveil.uncertainty.laplace import errors_of, t_quantile
 from gridveil.uncertainty.mixture import ends, points, scores
-from gridveil.uncertainty.posterior import Draws
 
 STEPS, NY, NX = SHAPE = (30, 5, 8)
 RNG = np.random.default_rng(5)
@@ -50,7 +47,7 @@ FACTORS = {
 }
 
 
-def make_draws(shape: tuple[int, int, int] = SHAPE, draws: int = 60, regions: int = 3) -> Draws:
+def make_draws(shape: tuple[int, int, int] = SHAPE, draws: int = 60, regions: int = 3) -> Posterior:
     steps, ny, nx = shape
     rng = np.random.default_rng(1)
     profile = rng.gamma(20, 1, (draws, regions, steps))
@@ -58,15 +55,15 @@ def make_draws(shape: tuple[int, int, int] = SHAPE, draws: int = 60, regions: in
     posterior = Posterior(
         space, rng.integers(0, regions, (nx, ny)), profile / profile.sum(axis=2, keepdims=True), np.full(draws, 1e5)
     )
-    return Draws.of(posterior, shape, 1.0)
+    return posterior.to_release(shape, 1.0)
 
 
 MODELS: dict[str, ErrorModel] = (
-    {name: Parts.of(errors, SHAPE) for name, errors in PARTS.items()}
-    | {f"linear {name}": Factors.of(errors, SHAPE) for name, errors in FACTORS.items()}
+    {name: errors.to_release(SHAPE, 1.0) for name, errors in PARTS.items()}
+    | {f"linear {name}": errors.to_release(SHAPE, 1.0) for name, errors in FACTORS.items()}
     | {
-        "replicates": ReplicateErrors.of(
-            Replicates(RNG.normal(1e3, 99, (40, NX, NY)), RNG.normal(1, 0.2, (40, STEPS))), SHAPE
+        "replicates": Replicates(RNG.normal(1e3, 99, (40, NX, NY)), RNG.normal(1, 0.2, (40, STEPS))).to_release(
+            SHAPE, 1.0
         )
     }
     | {"draws": make_draws()}
@@ -212,7 +209,7 @@ def test_boxes_are_range_queries(name: str) -> None:
         weights[y0:y1, x0:x1] = 1
         values = rng.random(15)
         area = model.of_area(weights)
-        expected = model.bars(np.column_stack([np.tile([x0, x1, y0, y1], (15, 1)), periods]), values)
+        expected = model.of_boxes(np.column_stack([np.tile([x0, x1, y0, y1], (15, 1)), periods]), values)
         over = area.over(periods, values)
         steps = np.arange(STEPS)
         schedules = (steps >= periods[:, :1]) & (steps < periods[:, 1:])
@@ -235,13 +232,12 @@ def test_an_area_without_cells_has_no_error(name: str) -> None:
 def test_any_shape(shape: tuple[int, int, int]) -> None:
     steps, ny, nx = shape
     models: list[ErrorModel] = [
-        Parts.of(NoisyParts(None, np.array(2000.0), np.array(1.0)), shape),
-        Parts.of(NoisyParts(np.zeros((1, 1, 1), int), np.array([2000.0]), np.array(0.1)), shape),
-        Factors.of(LinearNoise(np.ones((nx, 2)), None, np.ones((steps, 3))), shape),
-        ReplicateErrors.of(Replicates(np.ones((5, nx, ny)), np.ones((5, steps))), shape),
-        make_draws(shape, regions=1),
+        NoisyParts(None, np.array(2000.0), np.array(1.0)),
+        NoisyParts(np.zeros((1, 1, 1), int), np.array([2000.0]), np.array(0.1)),
+        LinearNoise(np.ones((nx, 2)), None, np.ones((steps, 3))),
+        Replicates(np.ones((5, nx, ny)), np.ones((5, steps))),
     ]
-    for model in models:
+    for model in [*(one.to_release(shape, 1.0) for one in models), make_draws(shape, regions=1)]:
         area = model.of_area(np.full((ny, nx), 0.5))
         for error, low, high in (area.over(np.array([[0, 1]]), np.ones(1)), area.at(np.ones((1, steps)), np.ones(1))):
             assert error.shape == (1,)
@@ -278,8 +274,8 @@ def test_of_what_is_in_a_file_only_the_box_and_the_steps_are_read(
             array = getattr(held, field)
             large = array is not None and array.size > 100
             arrays[field] = Recorder(file.create_dataset(field, data=array)) if large and array.ndim == 3 else array
-        monkeypatch.setattr("gridveil.uncertainty.area_parts.SLAB_NUMBERS", 30)
-        model = Parts(**arrays)
+        monkeypatch.setattr("gridveil.uncertainty.parts_area.SLAB_NUMBERS", 30)
+        model = NoisyParts(**arrays)
         for part, one in zip(model.of_area(weights).over(periods, np.zeros(5)), expected[0], strict=True):
             np.testing.assert_allclose(part, one, rtol=1e-6, atol=1e-12)
         recorders = [array for array in arrays.values() if isinstance(array, Recorder)]
@@ -291,7 +287,7 @@ def test_of_what_is_in_a_file_only_the_box_and_the_steps_are_read(
 
 def test_a_label_that_no_part_has_is_refused() -> None:
     for labels in (np.full((STEPS, NY, NX), 3, np.int32), np.full((1, NY, NX), -2, np.int32)):
-        model = Parts(labels, np.ones(3), np.ones((1, 1, 1)))
+        model = NoisyParts(labels, np.ones(3), np.ones((1, 1, 1)))
         with pytest.raises(ValueError, match="labels from"):
             model.of_area(np.ones((NY, NX))).over(np.array([[0, 2]]), np.zeros(1))
 

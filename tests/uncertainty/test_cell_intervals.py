@@ -14,12 +14,9 @@ from scipy import special
 from tests.uncertainty.test_area_errors import MODELS, NX, NY, PARTS, SHAPE, STEPS, make_draws
 
 from gridveil.model.arrays import Floats
-from gridveil.model.estimate import LONDON
-from gridveil.uncertainty.behaviour import half_variances, variances
-from gridveil.uncertainty.error_model import ErrorModel, Parts
-from gridveil.uncertainty.heavy import quick_widths
-from gridveil.uncertainty.intervals import errors_of
-from gridveil.uncertainty.posterior import Draws
+from gridveil.uncertainty import ErrorModel, NoisyParts, Posterior
+from gridveil.uncertainty.behaviour import LONDON, half_variances, variances
+from gridveil.uncertainty.laplace import errors_of, quick_widths
 
 Bars = tuple[Floats, Floats, Floats]
 PERIODS = [(3, 4), (0, 30), (5, 12), (29, 30)]
@@ -29,7 +26,7 @@ def one_by_one(model: ErrorModel, start: int, stop: int, values: Floats) -> list
     """A range query for every cell."""
     y, x = np.indices(values.shape).reshape(2, -1)
     period = np.broadcast_to([[start, stop]], (values.size, 2))
-    bars = model.bars(np.column_stack([x, x + 1, y, y + 1, period]), values.ravel())
+    bars = model.of_boxes(np.column_stack([x, x + 1, y, y + 1, period]), values.ravel())
     return [part.reshape(values.shape) for part in bars]
 
 
@@ -60,21 +57,21 @@ def test_quick_widths_are_near_exact_ones(seed: int) -> None:
 def test_cells_from_a_file_are_those_from_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     held: Any = MODELS[name]
     expected = held.of_cells(2, 29, np.zeros((NY, NX)))
-    monkeypatch.setattr("gridveil.uncertainty.cells_parts.SLAB_NUMBERS", 1)
-    monkeypatch.setattr("gridveil.uncertainty.cells_parts.SLAB_STEPS", 4)
+    monkeypatch.setattr("gridveil.uncertainty.parts.SLAB_NUMBERS", 1)
+    monkeypatch.setattr("gridveil.uncertainty.parts.SLAB_STEPS", 4)
     with h5py.File(tmp_path / "parts.h5", "w") as file:
         stored = {
             field: file.create_dataset(field, data=array) if array is not None and array.ndim == 3 else array
             for field, array in vars(held).items()
         }
-        for ours, theirs in zip(Parts(**stored).of_cells(2, 29, np.zeros((NY, NX))), expected, strict=True):
+        for ours, theirs in zip(NoisyParts(**stored).of_cells(2, 29, np.zeros((NY, NX))), expected, strict=True):
             np.testing.assert_allclose(ours, theirs, rtol=1e-9, atol=1e-12)
 
 
 def test_a_label_that_no_part_has_is_refused() -> None:
     for labels in (np.full(SHAPE, 3, np.int32), np.full((1, NY, NX), -2, np.int32)):
         with pytest.raises(ValueError, match="labels from"):
-            Parts(labels, np.ones(3), np.ones((1, 1, 1))).of_cells(0, 2, np.zeros((NY, NX)))
+            NoisyParts(labels, np.ones(3), np.ones((1, 1, 1))).of_cells(0, 2, np.zeros((NY, NX)))
 
 
 @pytest.fixture
@@ -83,14 +80,14 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("gridveil.uncertainty.posterior.FEW_CELLS", 0)
 
 
-def town(cells: tuple[int, int] = (20, 20), draws: int = 128, steps: int = 48, regions: int = 2) -> Draws:
+def town(cells: tuple[int, int] = (20, 20), draws: int = 128, steps: int = 48, regions: int = 2) -> Posterior:
     """Cells from crowded to empty, known well and badly."""
     rng = np.random.default_rng(3)
     level = rng.lognormal(6, 1.5, cells)
     space = level * rng.lognormal(0, rng.uniform(0.05, 0.8, cells), (draws, *cells))
     space[rng.random((draws, *cells)) > rng.uniform(0.1, 2, cells)] = 0
     profile = rng.gamma(100, 0.01, (draws, regions, steps)) * (1.2 + np.sin(np.arange(steps) / 4))
-    return Draws(
+    return Posterior(
         space.astype(np.float32),
         rng.integers(0, regions, cells),
         (profile / profile.sum(axis=2, keepdims=True)).astype(np.float32),
@@ -100,7 +97,7 @@ def town(cells: tuple[int, int] = (20, 20), draws: int = 128, steps: int = 48, r
     )
 
 
-def mixture_ends(model: Draws, start: int, stop: int) -> tuple[Floats, Floats, NDArray[np.bool_]]:
+def mixture_ends(model: Posterior, start: int, stop: int) -> tuple[Floats, Floats, NDArray[np.bool_]]:
     """Both ends of each cell's mixture of gamma distributions by bisection, and where enough draws have something."""
     count = len(model.size)
     tail = 0.025 - 0.475 / count

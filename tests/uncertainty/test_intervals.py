@@ -10,7 +10,7 @@ from scipy import stats
 from scipy.integrate import quad
 from scipy.optimize import brentq
 
-from gridveil.uncertainty.intervals import EXPANDED_KURTOSIS, cumulants, errors_of, exact_widths, expansion, t_quantile
+from gridveil.uncertainty.laplace import EXPANDED_KURTOSIS, cumulants, errors_of, exact_widths, expansion, t_quantile
 
 
 def width(weights: list[float], counts: list[float] | None = None) -> float:

@@ -10,8 +10,7 @@ from scipy.optimize import brentq
 from scipy.special import log_ndtr
 
 from gridveil.model.arrays import Floats
-from gridveil.uncertainty.heavy import HEAVY, representatives
-from gridveil.uncertainty.intervals import EXPANDED_KURTOSIS, errors_of, exact_widths
+from gridveil.uncertainty.laplace import EXPANDED_KURTOSIS, HEAVY, errors_of, exact_widths, representatives
 
 LIGHT = 1e6  # as many are normal to 1e-7 of the width
 

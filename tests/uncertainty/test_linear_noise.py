@@ -20,12 +20,10 @@ from tests.release.conftest import GRID, WINDOW, make_label
 from gridveil.geography.grid import Grid
 from gridveil.model.arrays import Floats
 from gridveil.model.errors import InputError, UsageError
-from gridveil.model.estimate import Estimate, LinearNoise, NoisyParts
 from gridveil.model.window import Window
 from gridveil.release.format.write import write_release
 from gridveil.release.query.open import Release, open_release
-from gridveil.uncertainty.error_model import Parts
-from gridveil.uncertainty.linear_noise import Factors
+from gridveil.uncertainty import Estimate, LinearNoise, NoisyParts
 
 SHAPE = (GRID.nx, GRID.ny, WINDOW.steps)
 STORED = SHAPE[::-1]
@@ -114,8 +112,8 @@ def test_intervals_cover_the_noise(tmp_path: Path, name: str) -> None:
 )
 def test_an_identity_is_independent_noise_on_every_cell(errors: LinearNoise) -> None:
     ranges = random_ranges(300)
-    parts = Parts.of(NoisyParts(None, np.array(2000 / np.sqrt(2)), np.array(1.0)), STORED)
-    factors = Factors.of(errors, STORED)
+    parts = NoisyParts(None, np.array(2000 / np.sqrt(2)), np.array(1.0)).to_release(STORED, 1.0)
+    factors = errors.to_release(STORED, 1.0)
     for ours, theirs in zip(factors.errors_of(ranges), parts.errors_of(ranges), strict=True):
         np.testing.assert_allclose(ours, theirs, rtol=1.5e-6)
     cells = factors.cell_errors(slice(3, 9), STORED), parts.cell_errors(slice(3, 9), STORED)
@@ -125,8 +123,8 @@ def test_an_identity_is_independent_noise_on_every_cell(errors: LinearNoise) -> 
 def test_pillars_are_one_wide_factors() -> None:
     ranges = random_ranges(300)
     labels = np.arange(40).reshape(8, 5, 1)
-    parts = Parts.of(NoisyParts(labels, np.full(40, 700.0), np.array(1 / 30)), STORED)
-    factors = Factors.of(LinearNoise(None, None, np.full((30, 1), 700 * np.sqrt(2) / 30)), STORED)
+    parts = NoisyParts(labels, np.full(40, 700.0), np.array(1 / 30)).to_release(STORED, 1.0)
+    factors = LinearNoise(None, None, np.full((30, 1), 700 * np.sqrt(2) / 30)).to_release(STORED, 1.0)
     for ours, theirs in zip(factors.errors_of(ranges), parts.errors_of(ranges), strict=True):
         np.testing.assert_allclose(ours, theirs, rtol=1.5e-6)
 
@@ -135,7 +133,7 @@ def test_pillars_are_one_wide_factors() -> None:
 def test_what_is_written_is_read(tmp_path: Path, name: str) -> None:
     opened = publish(tmp_path / "r", MODELS[name])
     read = opened._errors
-    assert isinstance(read, Factors)
+    assert isinstance(read, LinearNoise)
     for axis, factor in read.by_axis.items():
         np.testing.assert_array_equal(factor, getattr(MODELS[name], axis))
     with xarray.open_dataset(tmp_path / "r" / "consumption.nc", engine="h5netcdf", group="gridveil") as data:
@@ -178,8 +176,8 @@ def test_any_shape_of_cube(tmp_path: Path, shape: tuple[int, int, int], columns:
 
 @pytest.mark.parametrize("size", [0.0, 1e-200, 1e-30, 1e200])
 def test_no_tiny_and_huge_noise(size: float) -> None:
-    factors = Factors.of(LinearNoise(None, None, size * fourier(30, 6)), STORED)
-    plain = Factors.of(LinearNoise(None, None, fourier(30, 6)), STORED)
+    factors = LinearNoise(None, None, size * fourier(30, 6)).to_release(STORED, 1.0)
+    plain = LinearNoise(None, None, fourier(30, 6)).to_release(STORED, 1.0)
     ranges = random_ranges(50)
     for ours, theirs in zip(factors.errors_of(ranges), plain.errors_of(ranges), strict=True):
         np.testing.assert_allclose(ours, size * theirs, rtol=1e-9)
@@ -192,16 +190,16 @@ def test_a_range_in_which_noise_cancels_has_none(tmp_path: Path) -> None:
 
 
 def test_batches_do_not_mix_queries_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    factors, ranges = Factors.of(MODELS["all"], STORED), random_ranges(200)
+    factors, ranges = MODELS["all"].to_release(STORED, 1.0), random_ranges(200)
     whole = factors.errors_of(ranges)
-    monkeypatch.setattr("gridveil.uncertainty.linear_noise.BATCH_NUMBERS", 500)
-    monkeypatch.setattr("gridveil.uncertainty.heavy.TOGETHER", 3)
+    monkeypatch.setattr("gridveil.uncertainty.linear.BATCH_NUMBERS", 500)
+    monkeypatch.setattr("gridveil.uncertainty.laplace.HEAVY_ROWS", 3)
     np.testing.assert_allclose(factors.errors_of(ranges), whole, rtol=1e-9)
 
 
 def test_a_hundred_thousand_answers_take_seconds() -> None:
     """About 5 s on one shared core; the limit is for slow machines."""
-    factors = Factors.of(LinearNoise(None, None, 5000 * fourier(120, 10)), (120, 32, 32))
+    factors = LinearNoise(None, None, 5000 * fourier(120, 10)).to_release((120, 32, 32), 1.0)
     ranges = random_ranges(100_000, (32, 32, 120))
     start = time.perf_counter()
     factors.errors_of(ranges)
@@ -291,6 +289,6 @@ def test_damaged_bytes_never_escape_as_another_error(tmp_path: Path) -> None:
 
 def test_vast_factors_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     publish(tmp_path / "r", MODELS["all"])
-    monkeypatch.setattr("gridveil.release.format.read.MOST_FACTOR_BYTES", 100)
+    monkeypatch.setattr("gridveil.uncertainty.linear.MOST_BYTES", 100)
     with pytest.raises(InputError, check=has_code("values-unreadable", "larger than in any")):
         open_release(tmp_path / "r")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
@@ -17,13 +18,13 @@ from tests.release.conftest import GRID, WINDOW, make_label
 from gridveil.geography.area import Area
 from gridveil.geography.grid import Grid
 from gridveil.model.errors import InputError, UsageError
-from gridveil.model.estimate import LONDON, Behaviour, Estimate, Posterior
 from gridveil.model.window import Window
 from gridveil.release.format.write import write_release
 from gridveil.release.query.open import Release, open_release
-from gridveil.uncertainty.behaviour import half_variances, variances
+from gridveil.uncertainty import Estimate, Posterior
+from gridveil.uncertainty.behaviour import LONDON, Behaviour, half_variances, variances
 from gridveil.uncertainty.mixture import points
-from gridveil.uncertainty.posterior import Draws, rounded
+from gridveil.uncertainty.posterior import rounded
 
 SHAPE = (GRID.nx, GRID.ny, WINDOW.steps)
 Change = Callable[[h5py.File], object]
@@ -145,11 +146,13 @@ def test_intervals_hold_the_truth_if_the_model_is_right() -> None:
         part = draws[-1, 0, 0] / draws[-1].sum()
         own = variances(half, np.array([[6, 12]]), np.array([[6 / steps]])).item()
         true += rng.normal(0, np.sqrt(0.1 * draws[-1, 0, 0] * (1 - part) * own))
-        model = Draws(
+        model = Posterior(
             draws[:-1].transpose(0, 2, 1).astype(np.float32), np.zeros((1, 2), int), profile[:-1].astype(np.float32),
             np.full(200, 0.1, np.float32), LONDON, 1.0,
         )  # fmt: skip
-        _, low, high = model.bars(np.array([[0, 1, 0, 1, 6, 12]]), np.array([true]) * 0 + draws[:-1, 0, 0].mean() / 4)
+        _, low, high = model.of_boxes(
+            np.array([[0, 1, 0, 1, 6, 12]]), np.array([true]) * 0 + draws[:-1, 0, 0].mean() / 4
+        )
         inside += int(low.item() <= true <= high.item())
     assert stats.binomtest(inside, 400, 0.95).pvalue > 1e-6
 
@@ -180,7 +183,7 @@ def test_a_query_takes_less_than_a_millisecond(tmp_path: Path) -> None:
     taken = []
     for _ in range(60):
         start = time.perf_counter()
-        release._errors.bars(np.array([[3, 30, 2, 31, 5, 100]]), np.ones(1))
+        release._errors.of_boxes(np.array([[3, 30, 2, 31, 5, 100]]), np.ones(1))
         taken.append(time.perf_counter() - start)
     assert min(taken) < 1e-3
     assert (tmp_path / "large" / "consumption.nc").stat().st_size < 6e6
@@ -199,7 +202,7 @@ def test_any_shape_and_step(tmp_path: Path, cells: tuple[int, int], steps: int) 
 
 def test_large_grids_get_fewer_draws(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("gridveil.uncertainty.posterior.MOST_NUMBERS", 40 * 45)
-    assert len(Draws.of(make_posterior(draws=60), SHAPE[::-1], 1.0).size) == 45
+    assert len(make_posterior(draws=60).to_release(SHAPE[::-1], 1.0).size) == 45
 
 
 def test_faulty_draws_are_a_fault_of_the_mechanism(posterior: Posterior) -> None:
@@ -211,7 +214,7 @@ def test_faulty_draws_are_a_fault_of_the_mechanism(posterior: Posterior) -> None
         {"behaviour": Behaviour((1.0,), (0.0,), (24.0,))},
     ):
         with pytest.raises(UsageError):
-            Draws.of(Posterior(**(vars(posterior) | fault)), SHAPE[::-1], 1.0)
+            replace(posterior, **fault).to_release(SHAPE[::-1], 1.0)
 
 
 def resized(name: str, shape: tuple[int, ...]) -> Change:

@@ -6,11 +6,11 @@ from contextlib import suppress
 from typing import Any, NoReturn, Protocol, runtime_checkable
 
 from gridveil.geography.grid import Grid
-from gridveil.model.estimate import Estimate
 from gridveil.model.progress import Progress, silent
 from gridveil.model.window import Window
 from gridveil.trusted.kernel.bound import Bound
 from gridveil.trusted.kernel.session import Session
+from gridveil.uncertainty import Estimate
 
 # What a mechanism is.
 

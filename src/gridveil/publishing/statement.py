@@ -9,7 +9,6 @@ from gridveil.mechanisms.base import Mechanism, Progress, silent
 from gridveil.mechanisms.bounds import choose_bound, debiased
 from gridveil.mechanisms.inference.true_consumption import about_the_truth
 from gridveil.model.arrays import WH_PER_KWH
-from gridveil.model.estimate import Estimate, Posterior
 from gridveil.model.window import Window
 from gridveil.publishing.plan import Plan, version
 from gridveil.publishing.spec import STEP_BY_DEFAULT, Spec
@@ -29,6 +28,7 @@ from gridveil.release.format.ledger_facts import LedgerFacts
 from gridveil.trusted.kernel.bound import Bound
 from gridveil.trusted.kernel.discrete_laplace import VECTORISED_FROM
 from gridveil.trusted.kernel.kernel import Kernel, Record
+from gridveil.uncertainty import Estimate
 
 # A release without a public window bound: one is chosen privately first, and paid for from epsilon.
 
@@ -64,7 +64,7 @@ def make_label(plan: Plan, kernel: Kernel, estimate: Estimate, today: date, debi
     """Return the privacy statement: public settings, what the kernel recorded, and the ledger's debit."""
     spec, training = plan.spec, plan.training_window
     correction = estimate.details.get(FACTOR)
-    about_the_truth = isinstance(estimate.errors, Posterior)
+    about_the_truth = estimate.errors.about_the_truth
     return Label(
         title=spec.title,
         publisher=spec.publisher,

@@ -21,7 +21,7 @@ from gridveil.serve.facts import iso, period
 from gridveil.serve.heavy import Deadline
 from gridveil.serve.regions import Form, Range, Wanted
 from gridveil.serve.served import Served
-from gridveil.uncertainty.area_errors import covered
+from gridveil.uncertainty.model import bounding_box
 
 PARTS = ("value", "standard_error", "low", "high")
 USUAL_POINTS, MOST_POINTS = 2_000, 10_000
@@ -221,7 +221,7 @@ def in_json(content: object) -> bytes:
 
 def _work(release: Release, area: Area, first: int, last: int) -> float:
     """Return the work of an area: that of the box around it."""
-    rows, columns = covered(area.weights)
+    rows, columns = bounding_box(area.weights)
     return float(release.cost_of([[columns.start, columns.stop, rows.start, rows.stop, first, last]])[0])
 
 

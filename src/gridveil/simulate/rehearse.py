@@ -13,7 +13,6 @@ import numpy as np
 
 from gridveil.geography.grid import Grid
 from gridveil.model.arrays import WH_PER_KWH, Floats, Ints, box_sums, prefix_sums
-from gridveil.model.estimate import Estimate, NoisyParts, Posterior, Replicates
 from gridveil.model.window import Window
 from gridveil.publishing.plan import Plan
 from gridveil.publishing.statement import release_with_private_bound
@@ -21,9 +20,7 @@ from gridveil.simulate.sources import SeededLaplace
 from gridveil.simulate.town import MAIN_FUSE, Town, make_town, unrest
 from gridveil.trusted.budget import PureDP
 from gridveil.trusted.kernel.kernel import Kernel
-from gridveil.uncertainty.error_model import ErrorModel, Parts, ReplicateErrors
-from gridveil.uncertainty.linear_noise import Factors
-from gridveil.uncertainty.posterior import Draws
+from gridveil.uncertainty.model import ErrorModel
 
 # How far a release's answers to range queries are from the truth. Pure functions on arrays.
 
@@ -181,7 +178,7 @@ class Rehearsal:
         true, answers = box_sums(self.truth, ranges), box_sums(self.values, ranges)
         half = 0.0
         if bars:
-            _, low, high = self.errors.bars(ranges, answers)
+            _, low, high = self.errors.of_boxes(ranges, answers)
             half = float((high - low).sum()) / 2
         return ErrorTally(float(true.sum()), float(np.abs(answers - true).sum()), half)
 
@@ -206,7 +203,8 @@ def rehearse(plan: Plan, epsilon: float, households: int, seed: int = 0) -> Rehe
     truth, values = (
         prefix_sums(cube, axes=(0, 1, 2)) for cube in (town.cube(plan.window), estimate.dense() / WH_PER_KWH)
     )
-    return Rehearsal(truth, values, _error_model(estimate, plan.window.step))
+    errors = estimate.errors.to_release(estimate.cube.shape[::-1], plan.window.step / HOUR)
+    return Rehearsal(truth, values, errors)
 
 
 def most_households(plan: Plan) -> int:
@@ -254,13 +252,3 @@ def _town(households: int, window: Window, seed: int) -> Town:
     factor = unrest(households, window, np.random.default_rng([seed, 1]))
     most = WH_PER_KWH * MAIN_FUSE * (window.step / HOUR)
     return replace(town, consumption=np.rint(np.minimum(town.consumption * factor, most)).astype(np.int64))
-
-
-def _error_model(estimate: Estimate, step: timedelta) -> ErrorModel:
-    """Return an estimate's error model as a release would hold it."""
-    errors, shape = estimate.errors, estimate.cube.shape[::-1]
-    if isinstance(errors, Posterior):
-        return Draws.of(errors, shape, step / HOUR)
-    if isinstance(errors, NoisyParts):
-        return Parts.of(errors, shape)
-    return ReplicateErrors.of(errors, shape) if isinstance(errors, Replicates) else Factors.of(errors, shape)

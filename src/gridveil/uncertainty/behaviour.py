@@ -1,14 +1,43 @@
-"""The variance that households' own behaviour gives to a period, in closed form; see `model.estimate.Behaviour`."""
+"""How far single households stray from the profile they share, and the variance that this gives to a period."""
 
 from __future__ import annotations
+
+import math
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gridveil.model.arrays import Floats
-from gridveil.model.estimate import Behaviour
 
 BATCH_NUMBERS = 2**20
+
+
+@dataclass(frozen=True)
+class Behaviour:
+    """How far single households stray from the profile in time that they share; public numbers, not of the release.
+
+    A household that uses `x` in the window uses `x * (profile(P) + e(P))` in a period `P`. Its `e` comes from a
+    stationary process in units of its mean use, the sum of independent ones with the covariance at a lag of `d` hours
+
+        strengths[i]^2 * exp(-d / hours[i]) * cos(2 pi d / periods[i])        (a period of infinity: no cosine)
+
+    of which the sum over the window is taken off again in proportion to the profile, so that the whole window has none.
+    """
+
+    strengths: tuple[float, ...]
+    hours: tuple[float, ...]
+    periods: tuple[float, ...]
+
+
+# Fitted to the relative variance that households of London have in periods of an hour to three weeks (Low Carbon
+# London, winter, one half of the households): moments, half days and days, how the window differs from other weeks, and
+# habits of the day. Public numbers: no release changes them.
+LONDON = Behaviour(
+    strengths=(0.638, 0.177, 0.263, 0.309, 0.189, 0.210),
+    hours=(0.5, 24.0, 1000.0, 1000.0, 1000.0, 1000.0),
+    periods=(math.inf, math.inf, math.inf, 24.0, 12.0, 8.0),
+)
 
 
 def half_variances(behaviour: Behaviour, steps: int, hours: float) -> Floats:

@@ -1,4 +1,4 @@
-"""The error model of draws of what may be true; see `gridveil.model.estimate.Posterior`.
+"""Posterior draws: what may be true given all that was measured, the consumption itself and not only the noise.
 
 The use in a box is a mixture over draws `r`, each with the mean `sum_k S_rk T_rk` over regions `k` (`S` the energy of
 the box's cells in the region, `T` the part of the region's profile in the period) and the variance `sum_k Q_rk v_k`:
@@ -10,60 +10,89 @@ with the part of the region's energy that lies outside the box.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gridveil.model.arrays import WH_PER_KWH, Floats, Ints, prefix_sums
 from gridveil.model.errors import UsageError
-from gridveil.model.estimate import Behaviour, Posterior
-from gridveil.uncertainty.area_draws import DrawsArea
-from gridveil.uncertainty.area_errors import Bars, covered
-from gridveil.uncertainty.behaviour import half_variances, variances
-from gridveil.uncertainty.cells_draws import CellBlock, blocks_of
-from gridveil.uncertainty.error_model import FEWEST_REPLICATES, Shape
-from gridveil.uncertainty.likely import NOTHING, Likely, held
-
-Stored32 = NDArray[np.float32]
+from gridveil.uncertainty.behaviour import LONDON, Behaviour, half_variances, schedule_variances, variances
+from gridveil.uncertainty.mixture import NOTHING, CellBlock, DrawMixture, Singles, include_values, make_blocks
+from gridveil.uncertainty.model import (
+    FLOAT,
+    INTEGER,
+    KWH,
+    ErrorModel,
+    Intervals,
+    Shape,
+    StoredArray,
+    StoredArrays,
+    bounding_box,
+)
 
 MOST_NUMBERS = 2**23  # in the draws of space: 200 draws up to 200 x 200 cells, 128 on 256 x 256
-FEWEST_DRAWS = 32
+FEWEST_DRAWS = 32  # in a release of a large grid
+LEAST_DRAWS = 5  # fewer make no interval
 KEPT_BITS = 12  # of the 23 that a float32 has after the comma: draws are no exact numbers, and they compress
 BATCH_NUMBERS = 2**20
 FEW_CELLS = 1024  # take a twentieth of a second
+PLAIN_DRAWS = 2**22  # numbers; from here on unpacking would be most of the time that opening takes
+MOST_BYTES = 2**31
+MOST_TERMS = 64
+TERMS = {"strength": "1", "hours": "h", "period": "h"}  # of behaviour, and their units
 
 
 @dataclass(frozen=True)
-class Draws:
-    """A `Posterior` in kWh, file axes: space (draw, y, x), region (y, x), time (draw, region, time), size (draw)."""
+class Posterior(ErrorModel):
+    """Draws of what may be true. Draw `r` is the cube `space[r, cell] * time[r, region[cell], t]`.
 
-    space: Stored32
+    Around it there is the own behaviour of every household, independent of the others'.
+
+    space: (draw, x, y) energy of the window, Wh, with what the bounds cut off added again; never negative. In a release
+        (draw, y, x), kWh.
+    region: (x, y) which profile a cell follows, 0 to k - 1; in a release (y, x).
+    time: (draw, k, t) the profile of each region; sums to 1 over t.
+    size: (draw,) mean square over mean of households' window totals, Wh, kWh in a release: how lumpy a cell is.
+    behaviour: of households in time.
+    hours: of a step; known in a release.
+    """
+
+    kind: ClassVar[str] = "posterior"
+    about_the_truth: ClassVar[bool] = True
+
+    space: Floats | Singles
     region: Ints
-    time: Stored32
-    size: Stored32
-    behaviour: Behaviour
-    hours: float
+    time: Floats | Singles
+    size: Floats | Singles
+    behaviour: Behaviour = LONDON
+    hours: float = 1.0
 
-    @classmethod
-    def of(cls, errors: Posterior, shape: Shape, hours: float) -> Draws:
-        """Take over a mechanism's draws, no more than a release has room for, and rounded as they are stored."""
+    def times(self, factor: float, draws: Floats, steps: int) -> Self:
+        """Return the draws as they are: of consumption itself, which no factor changes."""
+        del factor, draws, steps
+        return self
+
+    def to_release(self, shape: Shape, hours: float) -> Self:
+        """Return no more draws than a release has room for, rounded as they are stored."""
         steps, ny, nx = shape
-        count, regions = errors.time.shape[:2]
-        shapes = (errors.space.shape, errors.region.shape, errors.time.shape, errors.size.shape)
+        count, regions = self.time.shape[:2]
+        shapes = (self.space.shape, self.region.shape, self.time.shape, self.size.shape)
         if shapes != ((count, nx, ny), (nx, ny), (count, regions, steps), (count,)):
             msg = f"draws of shapes {shapes} do not fit a cube of {(nx, ny, steps)}"
             raise UsageError(msg, code="draws-shape")
         most = max(FEWEST_DRAWS, MOST_NUMBERS // (nx * ny))
         some = np.linspace(0, count - 1, min(count, most)).round().astype(int)
-        draws = cls(
-            rounded(errors.space[some].transpose(0, 2, 1) / WH_PER_KWH),
-            np.ascontiguousarray(errors.region.T),
-            rounded(errors.time[some]),
-            rounded(errors.size[some] / WH_PER_KWH),
-            errors.behaviour,
-            hours,
+        draws = replace(
+            self,
+            space=rounded(self.space[some].transpose(0, 2, 1) / WH_PER_KWH),
+            region=np.ascontiguousarray(self.region.T),
+            time=rounded(self.time[some]),
+            size=rounded(self.size[some] / WH_PER_KWH),
+            hours=hours,
         )
         draws.check()
         return draws
@@ -71,7 +100,7 @@ class Draws:
     def check(self) -> None:
         """Refuse numbers that make no sense, whoever wrote them."""
         numbers = (self.space, self.time, self.size)
-        if len(self.size) < FEWEST_REPLICATES:
+        if len(self.size) < LEAST_DRAWS:
             msg = f"{len(self.size)} draws make no error bar"
             raise UsageError(msg, code="draws-too-few")
         if not all(np.isfinite(some).all() and (some >= 0).all() for some in numbers):
@@ -84,6 +113,47 @@ class Draws:
         if not (np.isfinite(terms[:2]).all() and (terms[0] >= 0).all() and (terms[1:] > 0).all() and self.hours > 0):
             msg = "a behaviour of households that makes no sense"
             raise UsageError(msg, code="behaviour-invalid")
+
+    def store(self) -> list[StoredArray]:
+        """Return the draws, and the public numbers of households' behaviour."""
+        behaviour = zip(
+            TERMS.items(), (self.behaviour.strengths, self.behaviour.hours, self.behaviour.periods), strict=True
+        )
+        return [
+            _draws("draw_space", ("draw", "y", "x"), self.space, KWH),
+            _draws("draw_region", ("y", "x"), self.region.astype(np.int32)),
+            _draws("draw_time", ("draw", "region", "time"), self.time),
+            _draws("draw_size", ("draw",), self.size, KWH),
+            *(
+                StoredArray(f"behaviour_{name}", ("term",), np.array(numbers), units)
+                for (name, units), numbers in behaviour
+            ),
+        ]
+
+    @classmethod
+    def load(cls, stored: StoredArrays, shape: Shape, hours: float) -> Self:
+        """Return the model of a release from its file."""
+        steps, *cells = shape
+        count, regions = stored.shape("draw_time")[:2]
+        space = stored.dataset("draw_space", (count, *cells), FLOAT)
+        time = stored.dataset("draw_time", (count, regions, steps), FLOAT)
+        if space.nbytes + time.nbytes > MOST_BYTES:
+            msg = f"{count} draws for {regions} regions are more than any release has"
+            raise ValueError(msg)
+        terms = (min(stored.shape("behaviour_hours")[0], MOST_TERMS),)
+        draws = cls(
+            space[()],
+            stored.dataset("draw_region", tuple(cells), INTEGER)[()].astype(np.int64),
+            time[()],
+            stored.dataset("draw_size", (count,), FLOAT)[()],
+            Behaviour(*(tuple(stored.dataset(f"behaviour_{name}", terms)[()].tolist()) for name in TERMS)),
+            hours,
+        )
+        try:
+            draws.check()
+        except UsageError as error:
+            raise ValueError(str(error)) from error
+        return draws
 
     def cell_errors(self, steps: slice, shape: Shape) -> Floats:
         """Return the standard error of every cell in some steps."""
@@ -98,28 +168,28 @@ class Draws:
             result[:, inside] = np.sqrt(np.maximum(spread, 0.0) + own)
         return result
 
-    def bars(self, ranges: NDArray[np.int64], values: Floats) -> Bars:
+    def of_boxes(self, ranges: NDArray[np.int64], values: Floats) -> Intervals:
         """Return standard error, lower and upper end of each range query's 95 % interval, values inside."""
-        most = max(1, BATCH_NUMBERS // (self.likely.scores.size + 8 * self.time.shape[1] * len(self.size)))
+        most = max(1, BATCH_NUMBERS // (self.mixture.scores.size + 8 * self.time.shape[1] * len(self.size)))
         batches = np.array_split(ranges, -(-len(ranges) // most)) if len(ranges) else [ranges]
-        error, low, high = (np.concatenate(column) for column in zip(*map(self._bars, batches), strict=True))
-        return held((error, low, high), values)
+        error, low, high = (np.concatenate(column) for column in zip(*map(self._of_boxes, batches), strict=True))
+        return include_values((error, low, high), values)
 
-    def _bars(self, ranges: NDArray[np.int64]) -> Bars:
+    def _of_boxes(self, ranges: NDArray[np.int64]) -> Intervals:
         space, time = self._space_of(ranges), self._time_of(ranges[:, 4:])
-        return self.likely.bars(space, time, variances(self._half, ranges[:, 4:], time.mean(axis=2)))
+        return self.mixture.intervals(space, time, variances(self._half, ranges[:, 4:], time.mean(axis=2)))
 
-    def of_area(self, weights: Floats) -> DrawsArea:
-        """Return the errors of an area, weights (y, x)."""
+    def of_area(self, weights: Floats) -> PosteriorOfArea:
+        """Return the intervals of an area, weights (y, x)."""
         touched = np.unique(self.region[weights > 0])
         space = np.zeros((max(1, len(touched)), len(self.size)))
         for place, region in enumerate(touched):
             own = np.where(self.region == region, weights, 0.0)
-            box = covered(own)
+            box = bounding_box(own)
             space[place] = self.space[:, *box].astype(np.float64).reshape(len(self.size), -1) @ own[box].ravel()
         regions = touched if len(touched) else np.zeros(1, int)  # where there is nothing, any profile will do
-        return DrawsArea(
-            self.likely,
+        return PosteriorOfArea(
+            self.mixture,
             space,
             (self._time_sums, regions),
             float(weights.max()),
@@ -127,35 +197,35 @@ class Draws:
             (self.behaviour, self.hours),
         )
 
-    def of_cells(self, start: int, stop: int, values: Floats) -> Bars:
-        """Return the bars of every single cell over one period, values inside.
+    def of_cells(self, start: int, stop: int, values: Floats) -> Intervals:
+        """Return the intervals of every single cell over one period, values inside.
 
-        On a small grid as `bars` has them. On a large one they are solved for in a coarser mixture; see `cells_draws`.
+        On a small grid as `of_boxes` has them, on a large one solved for in a coarser mixture; see `mixture.CellBlock`.
         """
         period = np.array([[start, stop]])
         time = self.time[:, :, start:stop].sum(axis=2, dtype=np.float64).T  # the first slice need not wait for all sums
         own = variances(self._half, period, time.mean(axis=1)[None])[0]
-        bars = np.empty((3, values.size))
+        found = np.empty((3, values.size))
         if values.size > FEW_CELLS:
             for block in self._blocks:
-                bars[:, block.cells] = block.bars(time[block.region], float(own[block.region]))
+                found[:, block.cells] = block.intervals(time[block.region], float(own[block.region]))
         else:
             for region in np.unique(self.region):
                 inside = np.flatnonzero(self.region.ravel() == region)
                 space = self.space.reshape(len(self.size), -1)[:, None, inside].T.astype(np.float64)
-                bars[:, inside] = self.likely.bars(space, time[None, [region]], own[None, [region]])
-        error, low, high = bars.reshape(3, *values.shape)
-        return held((error, low, high), values)
+                found[:, inside] = self.mixture.intervals(space, time[None, [region]], own[None, [region]])
+        error, low, high = found.reshape(3, *values.shape)
+        return include_values((error, low, high), values)
 
     @cached_property
     def _blocks(self) -> list[CellBlock]:
-        return blocks_of(self.space, self.region, self.likely)
+        return make_blocks(self.space.astype(np.float32, copy=False), self.region, self.mixture)
 
     @cached_property
-    def likely(self) -> Likely:
+    def mixture(self) -> DrawMixture:
         """What all queries share. The map's profile was measured: what strays in one part is missed in the rest."""
         whole = self.space.sum(axis=(1, 2), dtype=np.float64)
-        return Likely(self.size, np.asarray(np.maximum(whole, NOTHING)))
+        return DrawMixture(self.size, np.asarray(np.maximum(whole, NOTHING)))
 
     @cached_property
     def _half(self) -> Floats:
@@ -165,7 +235,7 @@ class Draws:
     def _squares(self) -> Floats:
         """The mean over draws of the sum of squares of households' totals in every cell (y, x)."""
         rows = [row.T.astype(np.float64) for row in np.moveaxis(self.space, 1, 0)]
-        return np.stack([(cells * self.likely.squares(cells)).mean(axis=1) for cells in rows])
+        return np.stack([(cells * self.mixture.squares(cells)).mean(axis=1) for cells in rows])
 
     @cached_property
     def _single(self) -> Floats:
@@ -220,7 +290,64 @@ class Draws:
         return np.asarray(corners[3] - corners[2] - corners[1] + corners[0])
 
 
-def rounded(numbers: Floats) -> Stored32:
+class PosteriorOfArea:
+    """The intervals of an area with the energy `space` (region, draw) in the regions it touches.
+
+    time: prefix sums of all regions' profiles (edge, region, draw), and which of them these are.
+    most: the largest share of a cell that is in the area.
+    """
+
+    def __init__(
+        self,
+        mixture: DrawMixture,
+        space: Floats,
+        time: tuple[Floats, Ints],
+        most: float,
+        half: Floats,
+        own: tuple[Behaviour, float],
+    ) -> None:
+        self.mixture = mixture
+        self.space = space[None]
+        self.time_sums, self.regions = time
+        self.most = most
+        self.half = half
+        self.behaviour, self.hours = own
+
+    def over(self, periods: NDArray[np.int64], values: Floats) -> Intervals:
+        """Return standard error, lower and upper end of the 95 % interval of each period."""
+
+        def parts(some: NDArray[np.int64]) -> tuple[Floats, Floats]:
+            time = self.time_sums[some[:, 1:], self.regions] - self.time_sums[some[:, :1], self.regions]
+            return time, variances(self.half, some, time.mean(axis=2))
+
+        return self._in_batches(periods, parts, values)
+
+    def at(self, schedules: Floats, values: Floats) -> Intervals:
+        """Return standard error, lower and upper end of the 95 % interval of each schedule."""
+        profiles = np.diff(self.time_sums[:, self.regions], axis=0).reshape(schedules.shape[1], -1)
+
+        def parts(some: Floats) -> tuple[Floats, Floats]:
+            time = (some @ profiles).reshape(-1, *self.space.shape[1:])
+            return time, schedule_variances(self.behaviour, self.hours, some, time.mean(axis=2))
+
+        return self._in_batches(schedules, parts, values)
+
+    def _in_batches(
+        self, queries: NDArray[Any], parts: Callable[[NDArray[Any]], tuple[Floats, Floats]], values: Floats
+    ) -> Intervals:
+        """Return the intervals of queries, a few at a time; `parts` gives their parts of profiles and variances."""
+        most = max(1, BATCH_NUMBERS // (self.mixture.scores.size + 2 * self.space.size))
+        batches = np.array_split(queries, -(-len(queries) // most)) if len(queries) else [queries]
+        found = [self.mixture.intervals(self.space, *parts(some), self.most) for some in batches]
+        error, low, high = (np.concatenate(column) for column in zip(*found, strict=True))
+        return include_values((error, low, high), values)
+
+
+def _draws(name: str, axes: tuple[str, ...], array: NDArray[Any], units: str = "1") -> StoredArray:
+    return StoredArray(name, axes, array, units, plain=array.size > PLAIN_DRAWS)
+
+
+def rounded(numbers: Floats) -> Singles:
     """Return numbers as float32 with few digits: 1e-4 off, and they compress to half.
 
     >>> rounded(np.array([1.0, 1 / 3])).tolist()

@@ -15,12 +15,12 @@ from gridveil.mechanisms.bounds import (
     measure_population,
     space_bound,
 )
-from gridveil.model.estimate import Estimate, LinearNoise, NoisyParts, Replicates
 from gridveil.model.window import Window
 from gridveil.simulate.sources import ArraySource, SeededLaplace
 from gridveil.trusted.budget import PureDP
 from gridveil.trusted.kernel.bound import Bound
 from gridveil.trusted.kernel.kernel import Kernel
+from gridveil.uncertainty import Estimate, LinearNoise, NoisyParts, Replicates
 
 START = datetime(2013, 2, 4, tzinfo=UTC)
 

@@ -13,12 +13,12 @@ from gridveil.mechanisms.mosaic import Mosaic
 from gridveil.mechanisms.mosaic.measured import divide
 from gridveil.mechanisms.registry import make
 from gridveil.model.errors import UsageError
-from gridveil.model.estimate import Posterior
 from gridveil.model.window import Window
 from gridveil.simulate.rehearse import mre, range_sums
 from gridveil.simulate.sources import kernel_on
 from gridveil.simulate.workloads import draw_workload
 from gridveil.trusted.kernel.bound import Bound
+from gridveil.uncertainty import Posterior
 
 START = datetime(2013, 2, 4, tzinfo=UTC)
 FREE = Bound(23_000, 23_000 * 48)

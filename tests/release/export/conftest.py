@@ -10,10 +10,10 @@ import pytest
 from tests.release.conftest import GRID, WINDOW, make_estimate, make_label
 
 from gridveil.geography.grid import Grid
-from gridveil.model.estimate import Estimate, LinearNoise, Posterior
 from gridveil.model.window import Window
 from gridveil.release.format.write import write_release
 from gridveil.release.query.open import Release, open_release
+from gridveil.uncertainty import Estimate, LinearNoise, Posterior
 
 BRITISH = Grid(530_000, 180_000, 534_000, 182_500, nx=8, ny=5, crs="EPSG:27700")
 LOCAL = Grid(0, 0, 8, 5, nx=8, ny=5)

@@ -8,12 +8,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from gridveil.mechanisms.bounds.histogram import histogram_epsilon
-from gridveil.mechanisms.bounds.population import DRAWS, TotalsDistribution, measure_population
+from gridveil.mechanisms.bounds.population import TotalsDistribution, measure_population
 from gridveil.mechanisms.inference.marginals import even_share
 from gridveil.model.arrays import Floats
-from gridveil.model.estimate import Estimate, LinearNoise, NoisyParts, Replicates
 from gridveil.trusted.kernel.bound import Bound
 from gridveil.trusted.kernel.session import NoiseKind, Session
+from gridveil.uncertainty import Estimate
 
 # Which window bound pays: low bounds need little noise, but cut away what only a factor can put back.
 
@@ -155,17 +155,8 @@ def debiased(estimate: Estimate, chosen: PrivateBound) -> Estimate:
 
     Replicates are each multiplied with a factor that may be true as well.
     """
-    factor = chosen.population.debias(chosen.bound.window)
-    errors = estimate.errors
-    if isinstance(errors, NoisyParts):
-        errors = replace(errors, scales=errors.scales * factor)
-    elif isinstance(errors, LinearNoise):
-        # One axis takes the factor; noise that is independent along all of them becomes a diagonal along time.
-        time = np.eye(estimate.cube.shape[2]) if errors.time is None else errors.time
-        errors = replace(errors, time=time * factor)
-    elif isinstance(errors, Replicates):
-        factors = chosen.population.debias_draws(chosen.bound.window)
-        own = factors[np.arange(len(errors.space)) % DRAWS]
-        errors = replace(errors, space=errors.space * own[:, None, None])
+    population, bound, cube = chosen.population, chosen.bound.window, estimate.cube
+    factor = population.debias(bound)
+    errors = estimate.errors.times(factor, population.debias_draws(bound), cube.shape[2])
     details = {**estimate.details, "debias_factor": factor}
-    return replace(estimate, values=estimate.cube.times(factor), errors=errors, details=details)
+    return replace(estimate, values=cube.times(factor), errors=errors, details=details)

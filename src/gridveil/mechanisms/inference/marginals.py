@@ -11,8 +11,8 @@ import numpy as np
 from pydantic import Field
 
 from gridveil.model.arrays import Floats
-from gridveil.model.estimate import Estimate, RegionSums, Replicates
 from gridveil.trusted.kernel.session import Session
+from gridveil.uncertainty import Estimate, RegionSums, Replicates
 
 # Joint non-negativity: the nearest numbers that are not negative and have a given sum. Post-processing.
 

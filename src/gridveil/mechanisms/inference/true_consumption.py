@@ -23,8 +23,8 @@ from gridveil.mechanisms.inference.space import (
     true_draws,
 )
 from gridveil.model.arrays import Floats
-from gridveil.model.estimate import Estimate, NoisyParts, Posterior, RegionSums, Replicates
 from gridveil.trusted.kernel.session import Measurement
+from gridveil.uncertainty import Estimate, NoisyParts, Posterior, RegionSums, Replicates
 
 MOST_WAVES = 8
 ROUGHNESS = (0.1, 3.0)

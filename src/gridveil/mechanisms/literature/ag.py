@@ -27,8 +27,8 @@ from gridveil.mechanisms.literature.grids import (
     whole,
 )
 from gridveil.model.arrays import Floats
-from gridveil.model.estimate import Estimate
 from gridveil.trusted.kernel.session import Session
+from gridveil.uncertainty import Estimate
 
 FEWEST_COARSE = 100
 """Coarse blocks, if there is room for them: the paper's 10 x 10."""

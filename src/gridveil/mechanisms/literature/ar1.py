@@ -8,8 +8,8 @@ import numpy as np
 
 from gridveil.mechanisms.base import Progress, silent
 from gridveil.model.arrays import Floats
-from gridveil.model.estimate import Estimate, LinearNoise
 from gridveil.trusted.kernel.session import Session
+from gridveil.uncertainty import Estimate, LinearNoise
 
 LARGEST_MEMORY = 0.999
 

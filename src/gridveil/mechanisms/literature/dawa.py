@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from gridveil.mechanisms.base import Progress, silent
 from gridveil.mechanisms.inference.marginals import Share
 from gridveil.model.arrays import Floats, Ints
-from gridveil.model.estimate import Estimate, NoisyParts
 from gridveil.trusted.kernel.session import Session
+from gridveil.uncertainty import Estimate, NoisyParts
 
 
 @dataclass(frozen=True)

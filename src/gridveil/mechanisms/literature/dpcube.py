@@ -9,8 +9,8 @@ import numpy as np
 from gridveil.mechanisms.base import Progress, silent
 from gridveil.mechanisms.literature.grids import Boxes, Shape, Share, paint, shape_of, sides_of, sizes_of, spread, whole
 from gridveil.model.arrays import Ints
-from gridveil.model.estimate import Estimate
 from gridveil.trusted.kernel.session import Session
+from gridveil.uncertainty import Estimate
 
 FALSE_CUTS = 0.05
 """How likely a box that is homogeneous may be cut."""

@@ -8,8 +8,8 @@ import numpy as np
 
 from gridveil.mechanisms.base import Progress, silent
 from gridveil.model.arrays import Product
-from gridveil.model.estimate import Estimate, NoisyParts
 from gridveil.trusted.kernel.session import Session
+from gridveil.uncertainty import Estimate, NoisyParts
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,8 @@ from pydantic import Field
 
 from gridveil.mechanisms.base import Progress, silent
 from gridveil.model.arrays import Floats, Ints
-from gridveil.model.estimate import Estimate, LinearNoise
 from gridveil.trusted.kernel.session import Session
+from gridveil.uncertainty import Estimate, LinearNoise
 
 Mask = NDArray[np.bool_]
 

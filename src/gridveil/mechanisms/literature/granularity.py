@@ -28,8 +28,8 @@ from gridveil.mechanisms.literature.grids import (
     whole,
 )
 from gridveil.model.arrays import Floats, Ints
-from gridveil.model.estimate import Estimate
 from gridveil.trusted.kernel.session import Session
+from gridveil.uncertainty import Estimate
 
 # Where to split boxes in two: a noisy search for the place that leaves both sides most homogeneous.
 

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from gridveil.model.arrays import Floats, Ints
-from gridveil.model.estimate import Estimate, NoisyParts
 from gridveil.trusted.kernel.session import Measurement, Session
+from gridveil.uncertainty import Estimate, NoisyParts
 
 # Boxes of cells and steps: cutting the cube into them, labelling them, and spreading their sums.
 

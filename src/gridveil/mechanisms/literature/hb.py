@@ -10,8 +10,8 @@ import numpy as np
 from gridveil.mechanisms.base import Progress, silent
 from gridveil.mechanisms.literature.linear import least_squares, range_products
 from gridveil.model.arrays import Floats, Ints
-from gridveil.model.estimate import Estimate
 from gridveil.trusted.kernel.session import Session
+from gridveil.uncertainty import Estimate
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,8 @@ from gridveil.mechanisms.base import Progress, silent
 from gridveil.mechanisms.inference.field import minimise
 from gridveil.mechanisms.literature.linear import least_squares, range_products
 from gridveil.model.arrays import Floats
-from gridveil.model.estimate import Estimate
 from gridveil.trusted.kernel.session import Session
+from gridveil.uncertainty import Estimate
 
 # p-Identity strategies (McKenna et al., 2018): every place of an axis, and p weighted sums, good for all ranges.
 

@@ -25,8 +25,8 @@ from gridveil.mechanisms.literature.grids import (
     spread,
     whole,
 )
-from gridveil.model.estimate import Estimate
 from gridveil.trusted.kernel.session import Session
+from gridveil.uncertainty import Estimate
 
 
 @dataclass(frozen=True)

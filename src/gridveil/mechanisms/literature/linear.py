@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from gridveil.model.arrays import Floats
-from gridveil.model.estimate import Estimate, LinearNoise
 from gridveil.trusted.kernel.session import NoisyAnswers
+from gridveil.uncertainty import Estimate, LinearNoise
 
 NEGLIGIBLE = 1e-10  # of the largest singular value: below are rows that say nothing, and rounding
 

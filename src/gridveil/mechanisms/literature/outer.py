@@ -10,8 +10,8 @@ from pydantic import Field
 from gridveil.mechanisms.base import Progress, silent
 from gridveil.mechanisms.inference.marginals import Marginals, Share, measure_marginals, product_estimate, project
 from gridveil.model.arrays import Floats
-from gridveil.model.estimate import Estimate
 from gridveil.trusted.kernel.session import Session
+from gridveil.uncertainty import Estimate
 
 
 @dataclass(frozen=True)

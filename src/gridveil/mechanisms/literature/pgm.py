@@ -11,8 +11,8 @@ from pydantic import Field
 from gridveil.mechanisms.base import Progress, silent
 from gridveil.mechanisms.inference.marginals import Marginals, Share, measure_marginals, product_estimate
 from gridveil.model.arrays import Floats
-from gridveil.model.estimate import Estimate
 from gridveil.trusted.kernel.session import Session
+from gridveil.uncertainty import Estimate
 
 LARGEST_CHANGE = 50.0
 """Of the logarithm of a number in one round, so that nothing overflows."""

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from gridveil.mechanisms.base import Progress, silent
 from gridveil.mechanisms.literature.linear import least_squares
 from gridveil.model.arrays import Floats
-from gridveil.model.estimate import Estimate
 from gridveil.trusted.kernel.session import Session
 from gridveil.trusted.kernel.transforms import Haar
+from gridveil.uncertainty import Estimate
 
 EQUAL_NOISE = 0.0  # on the sums of left minus right halves, as Privelet's weights amount to
 

@@ -22,8 +22,8 @@ from gridveil.mechanisms.literature.grids import (
     subdivide,
     whole,
 )
-from gridveil.model.estimate import Estimate
 from gridveil.trusted.kernel.session import Session
+from gridveil.uncertainty import Estimate
 
 
 @dataclass(frozen=True)

@@ -9,9 +9,9 @@ from pydantic import Field
 
 from gridveil.mechanisms.base import Progress, silent
 from gridveil.mechanisms.literature.linear import least_squares
-from gridveil.model.estimate import Estimate
 from gridveil.trusted.kernel.session import Session
 from gridveil.trusted.kernel.transforms import Haar
+from gridveil.uncertainty import Estimate
 
 TWENTY = {"k": 20}
 

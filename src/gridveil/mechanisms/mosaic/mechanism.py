@@ -15,8 +15,8 @@ from gridveil.mechanisms.mosaic.measured import Measured, measure_all
 from gridveil.mechanisms.mosaic.regions import RegionalProfiles, fit_regions
 from gridveil.mechanisms.mosaic.time import HOURS, PublicShape, TimeEstimate, estimate_time
 from gridveil.model.arrays import Floats, Product
-from gridveil.model.estimate import Estimate, Posterior
 from gridveil.trusted.kernel.session import NoiseKind, Session
+from gridveil.uncertainty import Estimate, Posterior
 
 RATIO_ERROR = 0.03
 """How well the fitted population tells how much less is left under the bound of time than under that of space."""

@@ -15,8 +15,8 @@ from gridveil.mechanisms.stpt.parts import LEAST, Calibration, Quantizer, Spread
 from gridveil.mechanisms.stpt.series import Pattern, equal_slices, measure_series, weighted_slices
 from gridveil.model.arrays import Floats, Product
 from gridveil.model.errors import MissingExtraError, UsageError
-from gridveil.model.estimate import Estimate, RegionSums, Replicates
 from gridveil.trusted.kernel.session import Session
+from gridveil.uncertainty import Estimate, RegionSums, Replicates
 
 # Error bars of the block partition: the estimate again, with all that was uncertain drawn anew. Post-processing.
 

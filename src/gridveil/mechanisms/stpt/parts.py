@@ -7,8 +7,8 @@ from typing import Literal
 import numpy as np
 
 from gridveil.model.arrays import Floats, Ints
-from gridveil.model.estimate import Estimate, NoisyParts
 from gridveil.trusted.kernel.session import Session
+from gridveil.uncertainty import Estimate, NoisyParts
 
 # k-quantization: groups the cells and steps that the pattern expects to be alike. Input is sanitised.
 

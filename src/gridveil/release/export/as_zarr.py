@@ -16,8 +16,8 @@ from gridveil.release.export.registry import Exporter
 from gridveil.release.export.table import about, slabs
 from gridveil.release.format import hdf5_file as cf
 from gridveil.release.format import wording
-from gridveil.release.format.netcdf import AXES, UNITS
 from gridveil.release.query.open import Release
+from gridveil.uncertainty.model import AXES, KWH
 
 SLAB = 2**23  # cells times steps: four arrays of 32 MB
 MOST_STEPS = 128
@@ -90,7 +90,7 @@ def _cube(group: Any, name: str, words: str, shape: tuple[int, int, int], grid: 
     """Create one of the large arrays, with its attributes."""
     from zarr.codecs import BloscCodec
 
-    attributes = {"long_name": words, "units": UNITS}
+    attributes = {"long_name": words, "units": KWH}
     if grid.crs != "local":
         attributes["grid_mapping"] = "crs"
     if name == "consumption":

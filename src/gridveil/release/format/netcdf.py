@@ -7,17 +7,14 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
 
 import h5netcdf
 import h5py
 import numpy as np
-from numpy.typing import NDArray
 
 from gridveil.geography.grid import Grid
 from gridveil.model.arrays import HELD_BYTES, WH_PER_KWH, Floats, prefix_sums
 from gridveil.model.errors import UsageError
-from gridveil.model.estimate import Estimate, LinearNoise, NoisyParts, Posterior, Replicates
 from gridveil.model.progress import Progress, silent
 from gridveil.model.window import Window
 from gridveil.release.format import hdf5_file as cf
@@ -25,19 +22,12 @@ from gridveil.release.format import wording
 from gridveil.release.format.files import FORMAT, GROUP, Stored
 from gridveil.release.format.hdf5_file import COMPRESSED, Hdf5File, packed, write_packed
 from gridveil.release.format.label import Label
-from gridveil.uncertainty.error_model import ErrorModel, Parts, ReplicateErrors, Shape
-from gridveil.uncertainty.linear_noise import Factors
-from gridveil.uncertainty.posterior import Draws
+from gridveil.uncertainty.model import AXES, KWH, ErrorModel, Estimate, Shape, StoredArray
 
-Model = Parts | ReplicateErrors | Factors | Draws
-Errors = NoisyParts | Replicates | LinearNoise | Posterior
-UNITS = "kW h"  # as UDUNITS, and so CF, spells kWh
-AXES = ("time", "y", "x")
 EDGES = ("time_edge", "y_edge", "x_edge")
 CHUNK = (8, 64, 64)  # a map of 256 x 256 cells reads sixteen of these for a step, 128 KB each
 PREFIX_CHUNK = (8, 32, 32)  # a query reads eight of these, 64 KB each
 MODEL_CHUNKS = {1: (2**14,), 2: (64, 256), 3: (24, 64, 64)}
-PLAIN_DRAWS = 2**22  # numbers; from here on unpacking would be most of the time that opening takes
 SLAB_CELLS = 2**22  # in memory at a time: about 32 MB, and a few times that while they are added up
 MOST_THREADS = 4
 STAGE = "write the release"
@@ -71,7 +61,7 @@ def write_slabs(
     grid: Grid,
     window: Window,
     values: Callable[[slice], Floats],
-    errors: Errors,
+    errors: ErrorModel,
     label: Label,
     progress: Progress = silent,
 ) -> bool:
@@ -80,7 +70,7 @@ def write_slabs(
     Returns whether any value is negative.
     """
     shape = (window.steps, grid.ny, grid.nx)
-    model = _model(errors, shape, window.step / timedelta(hours=1))
+    model = errors.to_release(shape, window.step / timedelta(hours=1))
 
     def next_values(steps: slice) -> Floats:
         on_disk.check()
@@ -105,23 +95,16 @@ def write_slabs(
                 cf.write_crs(file, grid)
             group = file.create_group(GROUP)
             _create_prefix(group, shape)
-            _create_cube(file, shape, grid, truth=isinstance(model, Draws))
-            _write_model(group, model)
+            _create_cube(file, shape, grid, truth=model.about_the_truth)
+            group.attrs["error_model"] = model.kind
+            for stored in model.store():
+                _store(group, stored)
         on_disk.check()
         with h5py.File(on_disk, "r+") as file:  # h5netcdf has no way to write a chunk that is packed already
             negative = _write_cube(file, next_values, model)
         on_disk.check()
     progress(STAGE, 1.0)
     return negative
-
-
-def _model(errors: Errors, shape: Shape, hours: float) -> Model:
-    """Return an error model as a release holds it."""
-    if isinstance(errors, Posterior):
-        return Draws.of(errors, shape, hours)
-    if isinstance(errors, NoisyParts):
-        return Parts.of(errors, shape)
-    return ReplicateErrors.of(errors, shape) if isinstance(errors, Replicates) else Factors.of(errors, shape)
 
 
 def _create_prefix(group: Stored, shape: Shape) -> None:
@@ -156,7 +139,7 @@ def _create_cube(file: Stored, shape: Shape, grid: Grid, *, truth: bool) -> None
         "standard error of consumption" if truth else "standard error of consumption due to the noise"
     )
     for variable in (values, errors):
-        variable.attrs["units"] = UNITS
+        variable.attrs["units"] = KWH
         if grid.crs != "local":
             variable.attrs["grid_mapping"] = "crs"
 
@@ -190,59 +173,16 @@ def _write_cube(file: Stored, watt_hours: Callable[[slice], Floats], model: Erro
     return negative
 
 
-def _write_model(group: Stored, model: Model) -> None:
-    """Write the error model; an axis along which an array does not vary has a dimension of size 1."""
-    if isinstance(model, Draws):
-        _write_draws(group, model)
-        return
-    if isinstance(model, ReplicateErrors):
-        group.attrs["error_model"] = "replicates"
-        group.dimensions["replicate"] = len(model.time)
-        _store(group, "replicate_space", ("replicate", "y", "x"), model.space, UNITS)
-        _store(group, "replicate_time", ("replicate", "time"), model.time, "1")
-        return
-    group.attrs["error_model"] = "linear noise" if isinstance(model, Factors) else "noisy parts"
-    group.dimensions["once"] = 1
-    if isinstance(model, Factors):
-        _store(group, "noise_scale", ("once",), np.array([model.scale]), UNITS)
-        for axis, factor in model.by_axis.items():
-            if factor is not None:
-                group.dimensions[f"noise_of_{axis}"] = factor.shape[1]
-                _store(group, f"noise_{axis}", (axis, f"noise_of_{axis}"), factor, "1")
-                group[f"noise_{axis}"].attrs["long_name"] = (
-                    f"{axis} factor of the noise; one that is absent is an identity"
-                )
-        return
-    if model.labels is not None:
-        group.dimensions["part"] = len(model.scales)
-        _store(group, "part_labels", _axes(model.labels), model.labels, "1")
-    _store(group, "part_scales", ("part",) if model.scales.ndim == 1 else _axes(model.scales), model.scales, UNITS)
-    _store(group, "part_shares", _axes(model.shares), model.shares, "1")
-
-
-def _write_draws(group: Stored, model: Draws) -> None:
-    """Write draws of what may be true, and the public numbers of households' behaviour."""
-    group.attrs["error_model"] = "posterior"
-    terms = {"strength": "1", "hours": "h", "period": "h"}
-    stored = (model.behaviour.strengths, model.behaviour.hours, model.behaviour.periods)
-    group.dimensions.update({"draw": len(model.size), "region": model.time.shape[1], "term": len(stored[0])})
-    _store(group, "draw_space", ("draw", "y", "x"), model.space, UNITS)
-    _store(group, "draw_region", ("y", "x"), model.region.astype(np.int32), "1")
-    _store(group, "draw_time", ("draw", "region", "time"), model.time, "1")
-    _store(group, "draw_size", ("draw",), model.size, UNITS)
-    for (name, units), numbers in zip(terms.items(), stored, strict=True):
-        _store(group, f"behaviour_{name}", ("term",), np.array(numbers), units)
-
-
-def _axes(array: NDArray[Any]) -> tuple[str, ...]:
-    return tuple(axis if size > 1 else "once" for axis, size in zip(AXES, array.shape, strict=True))
-
-
-def _store(group: Stored, name: str, axes: tuple[str, ...], array: NDArray[Any], units: str) -> None:
-    packed = {"chunks": _chunks(MODEL_CHUNKS[array.ndim], array.shape), **COMPRESSED}
-    large_draws = name.startswith("draw_") and array.size > PLAIN_DRAWS
-    variable = group.create_variable(name, axes, data=array, **({} if large_draws else packed))
-    variable.attrs["units"] = units
+def _store(group: Stored, stored: StoredArray) -> None:
+    """Write an array of the error model."""
+    for axis, size in zip(stored.axes, stored.array.shape, strict=True):
+        if axis not in group.dimensions and axis not in AXES:
+            group.dimensions[axis] = size
+    packed = {"chunks": _chunks(MODEL_CHUNKS[stored.array.ndim], stored.array.shape), **COMPRESSED}
+    variable = group.create_variable(stored.name, stored.axes, data=stored.array, **({} if stored.plain else packed))
+    variable.attrs["units"] = stored.units
+    if stored.long_name is not None:
+        variable.attrs["long_name"] = stored.long_name
 
 
 def _chunks(largest: tuple[int, ...], shape: tuple[int, ...]) -> tuple[int, ...]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -14,29 +13,21 @@ import numpy as np
 
 from gridveil.geography.grid import edges
 from gridveil.model.arrays import StoredPrefix
-from gridveil.model.errors import InputError, UsageError
-from gridveil.model.estimate import Behaviour
+from gridveil.model.errors import InputError
 from gridveil.model.files import check_regular
 from gridveil.release.format import hdf5_file as cf
 from gridveil.release.format.files import FORMAT, GROUP, Stored
 from gridveil.release.format.label import Label
 from gridveil.release.format.untrusted import check_size
-from gridveil.uncertainty.error_model import FEWEST_REPLICATES, ErrorModel, Parts, ReplicateErrors, Shape
-from gridveil.uncertainty.linear_noise import Factors
-from gridveil.uncertainty.posterior import Draws
+from gridveil.uncertainty import KINDS
+from gridveil.uncertainty.model import DOUBLE, FLOAT, ErrorModel, Shape
 
 TIGHTEST = 2048  # bytes that one in the file can stand for; gzip packs up to 1,032
-POSTERIOR = "posterior"  # the error model of draws of what may be true
-FLOAT, DOUBLE, INTEGER = "f4", "f8", "i4"  # how arrays are stored
 LARGEST_CHUNK = 2**20  # bytes, packed or not: unpacking one, whatever it says, takes about a thousand times as many
 FILTERS = (h5py.h5z.FILTER_SHUFFLE, h5py.h5z.FILTER_DEFLATE, h5py.h5z.FILTER_FLETCHER32)  # that HDF5 itself has
 HELD_BYTES = 2**25
 CACHED_BYTES = 2**24  # of each variable's chunks: all that hold one step of 256 x 256 cells, so that the next is there
 CACHED_SLOTS = 10_007
-MOST_PARTS = 2**27
-MOST_TERMS = 64
-MOST_REPLICATE_BYTES = 2**31
-MOST_FACTOR_BYTES = 2**31
 
 
 @dataclass(frozen=True)
@@ -47,6 +38,11 @@ class Content:
     values: Stored
     prefix: StoredPrefix
     errors: ErrorModel
+
+    @property
+    def files(self) -> list[Path]:
+        """The files of values."""
+        return [self.path]
 
 
 @contextmanager
@@ -100,7 +96,8 @@ def about_the_truth(path: Path) -> bool:
         check_regular(path.stat())
         with h5py.File(path, "r") as file:
             _check_version(path, file)
-            return bool(_inside(file, GROUP).attrs["error_model"] == POSTERIOR)
+            kind = _inside(file, GROUP).attrs["error_model"]
+            return kind in KINDS and KINDS[kind].about_the_truth
 
 
 def standard_errors(values: Stored) -> Stored:
@@ -132,88 +129,40 @@ def _check_axes(file: Stored, label: Label) -> None:
 def _error_model(file: Stored, shape: Shape, hours: float) -> ErrorModel:
     group = _inside(file, GROUP)
     kind = group.attrs["error_model"]
-    if kind == POSTERIOR:
-        return _draws(group, shape, hours)
-    if kind == "replicates":
-        count = _inside(group, "replicate_time").shape[0]
-        if count < FEWEST_REPLICATES:
-            msg = f"{count} replicates make no error bar"
-            raise ValueError(msg)
-        space = _dataset(group, "replicate_space", (count, *shape[1:]), DOUBLE)
-        time = _dataset(group, "replicate_time", (count, shape[0]), DOUBLE)
-        if space.nbytes + time.nbytes > MOST_REPLICATE_BYTES:
-            msg = f"{count} replicates are more than any release has"
-            raise ValueError(msg)
-        return ReplicateErrors(space[()], time[()])
-    if kind == "linear noise":
-        return _factors(group, shape)
-    if kind != "noisy parts":
+    if kind not in KINDS:
         msg = f"error model {kind!r} is not known"
         raise ValueError(msg)
-    shares = _held(_broadcastable(group, "part_shares", shape, DOUBLE))
-    if not _has(group, "part_labels"):
-        return Parts(None, _held(_broadcastable(group, "part_scales", shape, DOUBLE)), shares)
-    labels = _held(_broadcastable(group, "part_labels", shape, INTEGER))
-    parts = min(_inside(group, "part_scales").shape[0], MOST_PARTS)
-    return Parts(labels, _dataset(group, "part_scales", (parts,), DOUBLE)[()], shares)
+    return KINDS[kind].load(UntrustedArrays(group), shape, hours)
 
 
-def _draws(group: Stored, shape: Shape, hours: float) -> Draws:
-    """Read draws of what may be true, with the numbers of households' behaviour."""
-    steps, *cells = shape
-    count, regions = _inside(group, "draw_time").shape[:2]
-    space = _dataset(group, "draw_space", (count, *cells), FLOAT)
-    time = _dataset(group, "draw_time", (count, regions, steps), FLOAT)
-    if space.nbytes + time.nbytes > MOST_REPLICATE_BYTES:
-        msg = f"{count} draws for {regions} regions are more than any release has"
-        raise ValueError(msg)
-    terms = (min(_inside(group, "behaviour_hours").shape[0], MOST_TERMS),)
-    behaviour = Behaviour(
-        *(tuple(_dataset(group, f"behaviour_{name}", terms)[()].tolist()) for name in ("strength", "hours", "period"))
-    )
-    draws = Draws(
-        space[()],
-        _dataset(group, "draw_region", tuple(cells), INTEGER)[()].astype(np.int64),
-        time[()],
-        _dataset(group, "draw_size", (count,), FLOAT)[()],
-        behaviour,
-        hours,
-    )
-    try:
-        draws.check()
-    except UsageError as error:
-        raise ValueError(str(error)) from error
-    return draws
+@dataclass(frozen=True)
+class UntrustedArrays:
+    """The arrays of an error model in a file that anybody may have written; see `StoredArrays`."""
 
+    group: Stored
 
-def _factors(group: Stored, shape: Shape) -> Factors:
-    """Read the factors of linear noise; one that is not there is an identity."""
-    scale = float(_dataset(group, "noise_scale", (1,))[0])
-    if not 0 < scale < math.inf:
-        msg = f"noise_scale is {scale}"
-        raise ValueError(msg)
-    stored = {
-        axis: _dataset(group, name, (length, *_inside(group, name).shape[1:2]), DOUBLE) if _has(group, name) else None
-        for axis, length in zip(("x", "y", "time"), shape[::-1], strict=True)
-        for name in [f"noise_{axis}"]
-    }
-    found = [factor for factor in stored.values() if factor is not None]
-    if any(factor.ndim != 2 or factor.size == 0 for factor in found):  # noqa: PLR2004 - matrices
-        msg = "a noise factor is not a matrix"
-        raise ValueError(msg)
-    if sum(factor.nbytes for factor in found) > MOST_FACTOR_BYTES:
-        msg = "noise factors are larger than in any release"
-        raise ValueError(msg)
-    return Factors(scale, **{axis: factor if factor is None else factor[()] for axis, factor in stored.items()})
+    def has(self, name: str) -> bool:
+        """Whether there is an array of this name."""
+        return _has(self.group, name)
 
+    def shape(self, name: str) -> tuple[int, ...]:
+        """Return the shape that an array claims to have."""
+        shape: tuple[int, ...] = _inside(self.group, name).shape
+        return shape
 
-def _broadcastable(group: Stored, name: str, shape: Shape, kind: str) -> Stored:
-    stored = _inside(group, name).shape
-    if len(stored) != len(shape):
-        msg = f"{name} has {len(stored)} axes"
-        raise ValueError(msg)
-    sizes = tuple(1 if size == 1 else full for size, full in zip(stored, shape, strict=True))
-    return _dataset(group, name, sizes, kind)
+    def dataset(self, name: str, shape: tuple[int, ...], kind: str | None = None) -> Stored:
+        """Return the dataset of an array that must have this shape and type."""
+        return _dataset(self.group, name, shape, kind)
+
+    def broadcastable(self, name: str, shape: Shape, kind: str) -> Stored:
+        """Return an array that broadcasts to the cube; a large one stays in the file, and is sliced there."""
+        stored = self.shape(name)
+        if len(stored) != len(shape):
+            msg = f"{name} has {len(stored)} axes"
+            raise ValueError(msg)
+        sizes = tuple(1 if size == 1 else full for size, full in zip(stored, shape, strict=True))
+        dataset = _dataset(self.group, name, sizes, kind)
+        return dataset[()] if dataset.nbytes <= HELD_BYTES else dataset
 
 
 def _dataset(group: Stored, name: str, shape: tuple[int, ...], kind: str | None = None) -> Stored:
@@ -261,8 +210,3 @@ def _packed_strangely(dataset: Stored) -> bool:
     if dataset.chunks is None or dataset.id.get_storage_size() <= LARGEST_CHUNK:
         return False
     return dataset.id.chunk_iter(lambda chunk: True if chunk.size > LARGEST_CHUNK else None) is not None
-
-
-def _held(dataset: Stored) -> Stored:
-    """Return an array, or a large dataset as it is: it can be sliced like one."""
-    return dataset[()] if dataset.nbytes <= HELD_BYTES else dataset

@@ -8,7 +8,6 @@ from pathlib import Path
 
 from gridveil.geography.grid import Grid
 from gridveil.model.errors import UsageError
-from gridveil.model.estimate import Estimate, Posterior
 from gridveil.model.files import new_folder
 from gridveil.model.progress import Progress, silent
 from gridveil.model.window import Window
@@ -16,6 +15,7 @@ from gridveil.release.format.files import ENTRY, LABEL, README, VALUES, dump_lab
 from gridveil.release.format.label import GridFacts, Label, WindowFacts
 from gridveil.release.format.netcdf import write_netcdf
 from gridveil.release.format.readme import readme
+from gridveil.uncertainty.model import Estimate
 
 # How much room a release may take on disk: asked of public numbers, before a row is read or a bit spent.
 
@@ -85,7 +85,7 @@ def write_release(
             aside / VALUES, grid=grid, window=window, estimate=estimate, label=label, progress=progress
         )
         (aside / LABEL).write_text(dump_label(label), encoding="utf-8")
-        truth = isinstance(estimate.errors, Posterior)
+        truth = estimate.errors.about_the_truth
         (aside / README).write_text(readme(label, about_the_truth=truth, negative=negative), encoding="utf-8")
         if entry is not None:
             (aside / ENTRY).write_bytes(entry.encode())

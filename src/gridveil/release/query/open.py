@@ -21,10 +21,8 @@ from gridveil.release.format.label import Label
 from gridveil.release.format.read import Content, read_content, reading
 from gridveil.release.query.times import Instant, step_range
 from gridveil.release.series.catalogue import CATALOGUE, is_series
-from gridveil.release.series.joined import JoinedErrors
 from gridveil.release.series.series import JoinedContent, read_runs
-from gridveil.uncertainty.error_model import ErrorBars, Parts
-from gridveil.uncertainty.posterior import Draws
+from gridveil.uncertainty.model import Uncertainty
 
 Plane = NDArray[np.float32]
 NOT_FINITE = "it has numbers that are not finite"
@@ -72,8 +70,11 @@ class Release:
         self.window: Window = label.window.window()
         self._values = content.values
         self._prefix: Prefix = content.prefix
-        self._errors: ErrorBars = content.errors
+        self._errors: Uncertainty = content.errors
         self.path = content.path  # of the values
+        self._files = content.files
+        self.is_series = isinstance(content, JoinedContent)
+        """Whether it is several releases, each with files of its own."""
 
     def __repr__(self) -> str:
         """Return what it is, in a line."""
@@ -92,20 +93,12 @@ class Release:
         Bars about the noise alone leave out what bounds cut off, and most of the error of spreading a measured sum over
         its cells and steps.
         """
-        return isinstance(self._errors, Draws) or (
-            isinstance(self._errors, JoinedErrors) and self._errors.about_the_truth
-        )
-
-    @property
-    def is_series(self) -> bool:
-        """Whether it is several releases, each with files of its own."""
-        return isinstance(self._errors, JoinedErrors)
+        return self._errors.about_the_truth
 
     @property
     def files(self) -> list[Path]:
         """The files that answers come from: values and labels."""
-        values = self._errors.shelf.files if isinstance(self._errors, JoinedErrors) else [self.path]
-        return [path for value in values for path in (value, value.with_name(LABEL))]
+        return [path for value in self._files for path in (value, value.with_name(LABEL))]
 
     def values(self) -> NDArray[np.float32]:
         """Return all values, kWh, axes (x, y, t)."""
@@ -182,15 +175,14 @@ class Release:
         """Return the consumption of many ranges with error bars; columns as in `values_of`."""
         value = self.values_of(ranges)
         with reading(self.path):
-            return _answers(value, *self._errors.bars(self._checked(ranges), value))
+            return _answers(value, *self._errors.of_boxes(self._checked(ranges), value))
 
     def cost_of(self, ranges: ArrayLike) -> Floats:
         """Return how many stored numbers `answers_of` must read for the error bar of each range: 0, or up to all.
 
         Only noisy parts need any; whoever answers strangers may want to refuse, or queue, what needs many.
         """
-        table = self._checked(ranges)
-        return self._errors.cost_of(table) if isinstance(self._errors, Parts | JoinedErrors) else np.zeros(len(table))
+        return self._errors.cost_of(self._checked(ranges))
 
     def _steps(self, time: Range | tuple[Instant, Instant] | None) -> tuple[int, int]:
         try:

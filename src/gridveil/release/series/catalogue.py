@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import pairwise
 from pathlib import Path
@@ -100,9 +100,7 @@ class Shelf:
 
 def size_of(content: Content) -> int:
     """Return about how many bytes a content takes once it has answered."""
-    held = (getattr(content.errors, field.name) for field in fields(content.errors))  # type: ignore[arg-type] # all are dataclasses
-    model = sum(part.nbytes for part in held if isinstance(part, np.ndarray))
-    return int(SUMS * model + min(content.prefix.dataset.nbytes, CACHED_BYTES))
+    return int(SUMS * content.errors.nbytes + min(content.prefix.dataset.nbytes, CACHED_BYTES))
 
 
 # The catalogue of a series: which releases stand beside each other in a folder, in order of time.

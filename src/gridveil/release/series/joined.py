@@ -12,11 +12,8 @@ from gridveil.model.errors import UsageError
 from gridveil.release.format.files import Stored
 from gridveil.release.format.read import Content, reading
 from gridveil.release.series.catalogue import Shelf
-from gridveil.uncertainty.area_errors import AreaErrors, Bars
-from gridveil.uncertainty.error_model import ErrorModel, Parts, ReplicateErrors
-from gridveil.uncertainty.heavy import quick_widths
-from gridveil.uncertainty.intervals import t_quantile
-from gridveil.uncertainty.posterior import Draws
+from gridveil.uncertainty.laplace import quick_widths, t_quantile
+from gridveil.uncertainty.model import AreaIntervals, ErrorModel, Intervals
 
 # Error bars over several releases that follow each other in time.
 #
@@ -61,8 +58,8 @@ class JoinedNoise:
     def add(self, model: ErrorModel, some: NDArray[np.int64], error: Floats, width: Floats) -> None:
         """Add the noise of one release to some of the queries."""
         variance = error**2
-        if isinstance(model, ReplicateErrors):
-            self.student[:, some] += [variance, variance**2 / (len(model.time) - 1)]
+        if model.freedom is not None:
+            self.student[:, some] += [variance, variance**2 / model.freedom]
             return
         ratio = width / np.where(error > 0, error, 1.0)
         weight = np.interp(ratio, WIDTHS, EQUAL)
@@ -78,17 +75,17 @@ class JoinedNoise:
 
 
 class JoinedSums:
-    """Bars of queries, added up release by release."""
+    """Intervals of queries, added up release by release."""
 
     def __init__(self, shape: tuple[int, ...]) -> None:
         self.shape = shape
         self.noise = JoinedNoise(shape)
         self.error, self.low, self.high = np.zeros((3, *shape))
 
-    def add(self, model: ErrorModel, some: NDArray[np.int64], values: Floats, bars: Bars) -> None:
+    def add(self, model: ErrorModel, some: NDArray[np.int64], values: Floats, bars: Intervals) -> None:
         """Add one release's values and bars to some of the queries."""
         error, low, high = bars
-        if isinstance(model, Draws):
+        if model.about_the_truth:
             self.error[some] += error
             self.low[some] += low
             self.high[some] += high
@@ -97,7 +94,7 @@ class JoinedSums:
         self.low[some] += values
         self.high[some] += values
 
-    def bars(self, values: Floats) -> Bars:
+    def bars(self, values: Floats) -> Intervals:
         """Return the bars of the sums, values inside."""
         error, width = self.noise.bars()
         return self.error + error, np.minimum(self.low - width, values), np.maximum(self.high + width, values)
@@ -110,7 +107,7 @@ class JoinedErrors:
         self.shelf = shelf
         self.about_the_truth = about_the_truth
 
-    def bars(self, ranges: NDArray[np.int64], values: Floats) -> Bars:
+    def of_boxes(self, ranges: NDArray[np.int64], values: Floats) -> Intervals:
         """Return standard error and both ends of the 95 % interval of range queries."""
         bars = np.zeros((3, len(ranges)))
         sums = JoinedSums((len(ranges),))
@@ -120,7 +117,7 @@ class JoinedErrors:
             with reading(content.path):
                 own = np.hstack([ranges[some, :4], periods])
                 part = box_sums(content.prefix, own[:, [4, 5, 2, 3, 0, 1]])
-                found = content.errors.bars(own, part)
+                found = content.errors.of_boxes(own, part)
             sums.add(content.errors, some, part, found)
             bars[:, some] = found
         return _chosen(alone, bars, sums.bars(values))
@@ -129,7 +126,7 @@ class JoinedErrors:
         """Return the errors of an area, weights (y, x)."""
         return JoinedArea(self, weights)
 
-    def of_cells(self, start: int, stop: int, values: Floats) -> Bars:
+    def of_cells(self, start: int, stop: int, values: Floats) -> Intervals:
         """Return the bars of every single cell over one period."""
         numbers = self.shelf.touched(start, stop)
         sums = JoinedSums(values.shape)
@@ -150,9 +147,7 @@ class JoinedErrors:
         cost = np.zeros(len(ranges))
         for number, some, periods in self._pieces(ranges[:, 4:]):
             cost[some] += 0.0 if number in self.shelf else OPENING
-            model = self.shelf[number].errors
-            if isinstance(model, Parts):
-                cost[some] += model.cost_of(np.hstack([ranges[some, :4], periods]))
+            cost[some] += self.shelf[number].errors.cost_of(np.hstack([ranges[some, :4], periods]))
         return cost
 
     def _alone(self, periods: NDArray[np.int64]) -> NDArray[np.bool_]:
@@ -181,7 +176,7 @@ class JoinedArea:
         self.shelf = errors.shelf
         self.weights = weights
 
-    def over(self, periods: NDArray[np.int64], values: Floats) -> Bars:
+    def over(self, periods: NDArray[np.int64], values: Floats) -> Intervals:
         """Return the bars of the consumption over periods, rows (start, end) in steps."""
         bars = np.zeros((3, len(periods)))
         sums = JoinedSums((len(periods),))
@@ -196,7 +191,7 @@ class JoinedArea:
             bars[:, some] = found
         return _chosen(self.errors._alone(periods), bars, sums.bars(values))  # noqa: SLF001 - as above
 
-    def at(self, schedules: Floats, values: Floats) -> Bars:
+    def at(self, schedules: Floats, values: Floats) -> Intervals:
         """Return the bars of weighted sums over steps; schedules (query, step)."""
         edges = self.shelf.edges
         bars = np.zeros((3, len(schedules)))
@@ -207,7 +202,7 @@ class JoinedArea:
             if len(some) == 0:
                 continue
             content, own = self.shelf[number], own[some]
-            if isinstance(content.errors, Draws) and (own < 0).any():
+            if content.errors.about_the_truth and (own < 0).any():
                 msg = "schedules: a weight is negative, and these error bars are of sums only, not of differences"
                 raise UsageError(msg, code="schedules-negative")
             with reading(content.path):
@@ -220,11 +215,11 @@ class JoinedArea:
             met[some] += 1
         return _chosen(met == 1, bars, sums.bars(values))
 
-    def _area(self, content: Content) -> AreaErrors:
+    def _area(self, content: Content) -> AreaIntervals:
         return content.errors.of_area(self.weights)
 
 
-def _chosen(alone: NDArray[np.bool_], own: Floats, sums: Bars) -> Bars:
+def _chosen(alone: NDArray[np.bool_], own: Floats, sums: Intervals) -> Intervals:
     """Return a release's own bars where a query lies in one, and sums elsewhere."""
     error, low, high = (np.where(alone, mine, together) for mine, together in zip(own, sums, strict=True))
     return error, low, high

@@ -30,6 +30,11 @@ class JoinedContent:
     prefix: JoinedPrefix
     errors: JoinedErrors
 
+    @property
+    def files(self) -> list[Path]:
+        """The files of all releases' values."""
+        return self.errors.shelf.files
+
 
 @dataclass(frozen=True)
 class SeriesPart:

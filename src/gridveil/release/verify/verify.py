@@ -34,7 +34,6 @@ from gridveil.release.format.label import Label
 from gridveil.release.format.read import read_content, reading, standard_errors
 from gridveil.release.format.readme import readme
 from gridveil.release.verify.verify_entry import Book, LedgerFaultError, check_entry, check_ledger
-from gridveil.uncertainty.posterior import Draws
 
 # Whether `consumption.nc` holds together: its values are numbers, and its prefix sums are theirs.
 
@@ -287,7 +286,7 @@ def _others(folder: Path) -> str:
 def _check_readme(folder: Path, label: Label) -> str:
     """Compare figures and names, not words: a later gridveil may say the same better."""
     text = read_regular(folder / README, LARGEST_README).decode("utf-8", "replace")
-    truth = isinstance(read_content(folder / VALUES, label).errors, Draws)
+    truth = read_content(folder / VALUES, label).errors.about_the_truth
     if _figures(text) not in [_figures(readme(label, about_the_truth=truth, negative=some)) for some in (True, False)]:
         msg = f"its figures do not follow from {LABEL}"
         raise ValueError(msg)

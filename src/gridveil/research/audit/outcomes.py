@@ -10,7 +10,6 @@ from typing import Any
 
 from gridveil.mechanisms.registry import defaults
 from gridveil.model.arrays import WH_PER_KWH
-from gridveil.model.estimate import Estimate
 from gridveil.publishing.plan import Plan
 from gridveil.publishing.spec import make_spec
 from gridveil.publishing.statement import make_label, release_with_private_bound
@@ -22,6 +21,7 @@ from gridveil.trusted.budget import PureDP
 from gridveil.trusted.kernel import kernel as trusted
 from gridveil.trusted.kernel.kernel import Kernel, Record, Source
 from gridveil.trusted.kernel.noise import Noise
+from gridveil.uncertainty import Estimate
 
 TODAY = date(2026, 1, 1)
 SMALL = {"train_steps": TRAIN, "epochs": 1, "depth": 2, "buckets": 6}

@@ -39,7 +39,7 @@ MANY = settings(max_examples=40, deadline=None, suppress_health_check=[HealthChe
 
 
 def brute_error(estimate: Estimate, box: tuple[slice, ...]) -> float:
-    """Return the standard error in kWh, from the definitions in `gridveil.model.estimate`."""
+    """Return the standard error in kWh, from the definitions in `gridveil.uncertainty`."""
     errors = estimate.errors
     if isinstance(errors, Replicates):
         cubes = errors.space[:, :, :, None] * errors.time[:, None, None, :]

@@ -242,7 +242,7 @@ def test_a_changed_file_is_refused(release: Release, tmp_path: Path, name: str) 
     release._values.file.close()
     change, message = CHANGES[name]
     with h5py.File(tmp_path / "release" / "consumption.nc", "r+") as file:
-        assert file.attrs["gridveil_format"] == 2
+        assert file.attrs["gridveil_format"] == 1
         change(file)
     with pytest.raises(InputError, check=has_code("values-unreadable", message)):
         open_release(tmp_path / "release").query()

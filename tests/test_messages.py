@@ -1,4 +1,4 @@
-"""Every error has a stable code. One file holds the sentences, so that a change of wording is seen in one place.
+"""Errors and warnings have stable codes. One file holds the sentences: a change of wording is seen in one place.
 
 `python -m tests.test_messages` writes that file anew.
 """
@@ -16,29 +16,24 @@ from gridveil.model.errors import BudgetError, GridveilError, MissingExtraError,
 
 SRC = Path(__file__).parents[1] / "src" / "gridveil"
 KEPT = Path(__file__).with_name("messages.txt")
-ERRORS = {"GridveilError", "UsageError", "InputError", "BudgetError"}
+CODED = {"GridveilError", "UsageError", "InputError", "BudgetError", "GridveilWarning"}
 
 
 def messages() -> list[str]:
-    """Return a line for every place where an error is made: its code, its class and its sentence as in the source."""
-    lines: set[str] = set()
-    for path in SRC.rglob("*.py"):
-        tree = ast.parse(path.read_text("utf-8"))
-        for scope in ast.walk(tree):
-            if isinstance(scope, ast.FunctionDef | ast.AsyncFunctionDef):
-                lines |= {_line(scope, node) for node in ast.walk(scope) if _is_error(node)}  # type: ignore[arg-type] # a call
-    return sorted(lines)
+    """Return a line for every error and warning: its code, its class and its sentence as in the source."""
+    trees = (ast.parse(path.read_text("utf-8")) for path in SRC.rglob("*.py"))
+    return sorted({_line(tree, node) for tree in trees for node in ast.walk(tree) if _is_coded(node)})  # type: ignore[arg-type] # calls
 
 
-def _is_error(node: ast.AST) -> bool:
-    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ERRORS
+def _is_coded(node: ast.AST) -> bool:
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in CODED
 
 
-def _line(scope: ast.AST, call: ast.Call) -> str:
+def _line(tree: ast.AST, call: ast.Call) -> str:
     (code,) = (keyword.value for keyword in call.keywords if keyword.arg == "code")
     sentence: ast.expr = call.args[0]
     if isinstance(sentence, ast.Name):
-        made = [node for node in ast.walk(scope) if isinstance(node, ast.Assign) and node.lineno < call.lineno]
+        made = [node for node in ast.walk(tree) if isinstance(node, ast.Assign) and node.lineno < call.lineno]
         named = [node for node in made if ast.unparse(node.targets[0]) == ast.unparse(sentence)]
         sentence = max(named, key=lambda node: node.lineno).value if named else sentence
     assert isinstance(code, ast.Constant), ast.unparse(call)

@@ -117,11 +117,11 @@ def test_source_and_report_are_those_of_plain_rules(
     where = np.array([cells[household] for household in order], dtype=np.int64).reshape(-1, 2)
     oracle = ArraySource(GRID, window, where, readings)
 
-    told = {fault.what: fault.count for fault in report.faults if fault.table == "readings"}
+    told = {fault.code: fault.count for fault in report.faults if fault.table == "readings"}
     expected = {READING_FAULTS[index]: count for index, count in faults.items() if index is not None}
     over, again = sum(1000.0 * kwh > 1e9 for _, _, kwh in good), len(good) - len(smallest)
-    expected |= {"energy above 1 GWh, counted as 1 GWh": over} if over else {}
-    expected |= {"duplicate: same household and second": again} if again else {}
+    expected |= {"energy-too-large": over} if over else {}
+    expected |= {"reading-duplicate": again} if again else {}
     assert (told, report.readings, report.households) == (expected, len(rows), len(cells))
 
     tight = Bound(data.draw(st.integers(1, 30_000)), data.draw(st.integers(1, 60_000)))

@@ -247,7 +247,7 @@ def test_a_release_that_a_killed_run_left_is_listed_and_not_published_again(seri
     before = digest(series["out"] / NAMES[0] / SUMS)
     done = published(settings)
     assert done.path.name == NAMES[1]
-    assert f"{NAMES[0]}: an earlier run wrote this release" in done.warnings[0]
+    assert done.warnings[0].to_record() == {"code": "release-listed-late", "release": NAMES[0]}
     assert listed(settings) == NAMES[:2]
     assert digest(series["out"] / NAMES[0] / SUMS) == before
     assert entries(settings, "debit") == entries(settings, "release") == 2

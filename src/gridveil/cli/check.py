@@ -102,4 +102,4 @@ def _to_report(report: Report, spec: Spec) -> list[Fault]:
     from gridveil.trusted.source.rules import OUTSIDE_STEPS
 
     by_days = spec.readings is not None and has_fields(spec.readings.path)
-    return [fault for fault in report.faults if not (by_days and fault.what == OUTSIDE_STEPS)]
+    return [fault for fault in report.faults if not (by_days and fault.code == OUTSIDE_STEPS)]

@@ -109,7 +109,7 @@ def run(
     show.out.print(f"      {show.command('query', place)}")
     show.out.print(f"      {show.command('report', place, '-o', 'report.html')}")
     for warning in published.warnings:
-        show.operator.print(warning, style="bold red")
+        show.operator.print(f"{warning} [{warning.code}]", style="bold red")
     show.operator.print("\nFor the operator only (exact counts of private data):")
     show.report(published.report, show.operator)
 

@@ -52,7 +52,7 @@ def report(seen: Report, console: Console) -> None:
     first, *_ = str(seen).splitlines()
     console.print(first)
     for warning in seen.warnings:
-        console.print(warning, style="bold red")
+        console.print(f"{warning} [{warning.code}]", style="bold red")
     if not seen.faults:
         console.print("Nothing to report: every row counts.")
         return

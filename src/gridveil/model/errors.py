@@ -1,5 +1,7 @@
-"""What can go wrong, one small class per cause, with the exit code that the command line gives it."""
+"""Errors, one small class per cause, with the exit code of the command line; and warnings. All have stable codes."""
 
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -56,6 +58,27 @@ def _again(kind: type[GridveilError], message: str, code: str, known: dict[str, 
     GridveilError.__init__(error, message, code=code)
     error.__dict__.update(known)
     return error
+
+
+@dataclass(frozen=True)
+class GridveilWarning:
+    """What does not stop anything, but has to be known. `str` gives the sentence.
+
+    code: stable, unlike the sentence: what programs and tests should look at.
+    figures: what the sentence says beyond its code. Records keep these and the code, so that a sentence can be
+    corrected at any time.
+    """
+
+    message: str
+    code: str
+    figures: Mapping[str, Any] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        return self.message
+
+    def to_record(self) -> dict[str, Any]:
+        """Return code and figures, as plain data."""
+        return {"code": self.code, **self.figures}
 
 
 def shown(given: object) -> str:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from gridveil.mechanisms.base import Progress, silent
+from gridveil.model.errors import GridveilWarning
 from gridveil.publishing.in_memory import spec_with_tables
 from gridveil.publishing.next_release import upcoming
 from gridveil.publishing.plan import Plan
@@ -32,5 +33,7 @@ def check(
         source, report = plan.ingest(progress)
         source.close()
         in_degrees = plan.in_degrees_of_nothing()
-    notices = (f"WARNING: {NO_CRS}. Without it `publish` refuses to go on.",) if in_degrees else ()
-    return replace(report, notices=(*report.notices, *notices))
+    if not in_degrees:
+        return report
+    warning = GridveilWarning(f"WARNING: {NO_CRS}. Without it `publish` refuses to go on.", code="crs-not-stated")
+    return replace(report, notices=(*report.notices, warning))

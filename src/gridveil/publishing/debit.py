@@ -7,12 +7,11 @@ import json
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from gridveil.model.errors import UsageError
+from gridveil.model.errors import GridveilWarning, UsageError
 from gridveil.model.files import new_file
 from gridveil.model.window import Window
 from gridveil.release.format.attack_rates import summary
@@ -67,7 +66,7 @@ def inputs(readings: ReadingsTable, households: HouseholdsTable, window: Window)
 
 def write_record(
     record: Path, *, files: list[dict[str, Any]], report: Report, release: Path, entry: str | None
-) -> str | None:
+) -> GridveilWarning | None:
     """Write the record to a new file that its owner alone may read, and return a warning if that fails."""
     content = {
         "warning": WARNING,
@@ -77,14 +76,15 @@ def write_record(
         "rows_of_readings": report.readings,
         "rows_counted": report.counted,
         "households_inside": report.households,
-        "warnings": report.warnings,
-        "faults": [asdict(fault) for fault in report.faults],
+        "warnings": [warning.to_record() for warning in report.warnings],
+        "faults": [fault.to_record() for fault in report.faults],
     }
     try:
         with new_file(record) as aside:
             aside.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
     except (OSError, UsageError) as error:
-        return f"WARNING: the release is valid, but the operator's record could not be written ({error})"
+        msg = f"WARNING: the release is valid, but the operator's record could not be written ({error})"
+        return GridveilWarning(msg, code="record-not-written")
     return None
 
 
@@ -141,7 +141,7 @@ class Spending:
         }
         return LedgerFacts.model_validate(told), entry.text
 
-    def record(self, files: Mapping[str, str]) -> str | None:
+    def record(self, files: Mapping[str, str]) -> GridveilWarning | None:
         """Write the digests of the finished release under its debit, and return a warning if that fails.
 
         The release is debited, whole and in its place by then: a failure here takes nothing from it.
@@ -150,10 +150,11 @@ class Spending:
         try:
             self._ledger.record_release(facts.hash, files)
         except Exception as error:  # noqa: BLE001  # whatever a store raises, the release stands
-            return (
+            msg = (
                 f"WARNING: the release is valid and debited, but its files could not be recorded in the ledger "
                 f"({error}): `gridveil ledger show` shows the debit without a release"
             )
+            return GridveilWarning(msg, code="release-not-recorded")
         return None
 
     def _what_stays(self) -> str | None:

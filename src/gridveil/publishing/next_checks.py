@@ -9,7 +9,7 @@ from datetime import date, timedelta
 from hashlib import sha256
 from pathlib import Path
 
-from gridveil.model.errors import GridveilError, InputError, UsageError
+from gridveil.model.errors import GridveilError, GridveilWarning, InputError, UsageError
 from gridveil.model.files import read_regular, set_times
 from gridveil.model.window import Window
 from gridveil.publishing.schedule import AHEAD, LOCK, Schedule, Turn
@@ -85,7 +85,7 @@ def check_calendar(spec: Spec, schedule: Schedule) -> None:
             raise UsageError(msg, code="calendars-differ")
 
 
-def check_debits(spec: Spec, folder: Path, catalogue: Catalogue) -> tuple[str, ...]:
+def check_debits(spec: Spec, folder: Path, catalogue: Catalogue) -> tuple[GridveilWarning, ...]:
     """Refuse a ledger that does not know the debits of this series: the sum that labels tell would begin anew.
 
     Return what is to be said of releases that no ledger kept count of.
@@ -108,11 +108,13 @@ def check_debits(spec: Spec, folder: Path, catalogue: Catalogue) -> tuple[str, .
         )
         raise InputError(msg, code="debit-missing")
     uncounted = [path for path, debit in debits.items() if debit is None]
-    told = (
+    if not uncounted:
+        return ()
+    msg = (
         f"WARNING: {len(uncounted)} of the earlier releases of this series were published with --no-ledger "
         f"({', '.join(uncounted[:1])} is the first). The ledger's sum, which the label tells, is without them."
     )
-    return (told,) if uncounted else ()
+    return (GridveilWarning(msg, code="releases-without-ledger", figures={"releases": len(uncounted)}),)
 
 
 def missing_interval(spec: Spec, window: Window) -> str | None:

@@ -16,7 +16,7 @@ from gridveil.mechanisms.base import Progress, silent
 from gridveil.mechanisms.mosaic.time import HOURS, KINDS, SATURDAY
 from gridveil.mechanisms.registry import make, train_steps
 from gridveil.model.arrays import Floats
-from gridveil.model.errors import BudgetError, InputError, UsageError
+from gridveil.model.errors import BudgetError, GridveilWarning, InputError, UsageError
 from gridveil.model.window import Window
 from gridveil.publishing.debit import check_record
 from gridveil.publishing.in_memory import spec_with_tables
@@ -144,13 +144,13 @@ class Waiting:
     turn: Turn
     over: datetime
     """When it is, by the series' own clock."""
-    adopted: tuple[str, ...] = ()
+    adopted: tuple[GridveilWarning, ...] = ()
     """What is to be said of releases that an earlier run wrote and could not list."""
 
     def __str__(self) -> str:
         """Return it as sentences."""
         waits = f"Nothing to publish yet: window {self.turn.name} ends at {self.over.isoformat()}."
-        return "\n".join([*self.adopted, waits])
+        return "\n".join([*map(str, self.adopted), waits])
 
 
 def publish_next(
@@ -225,11 +225,15 @@ def run_next(
     return replace(published, warnings=(*adopted, *uncounted, *published.warnings))
 
 
-def _adopted(folder: Path, before: Catalogue, after: Catalogue) -> tuple[str, ...]:
+def _adopted(folder: Path, before: Catalogue, after: Catalogue) -> tuple[GridveilWarning, ...]:
     """Say which releases were listed only now."""
     return tuple(
-        f"{folder / listed.path}: an earlier run wrote this release and was stopped before it listed it; it is whole, "
-        "and is listed now."
+        GridveilWarning(
+            f"{folder / listed.path}: an earlier run wrote this release and was stopped before it listed it; it is "
+            "whole, and is listed now.",
+            code="release-listed-late",
+            figures={"release": listed.path},
+        )
         for listed in after.releases
         if listed not in before.releases
     )

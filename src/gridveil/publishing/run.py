@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from gridveil.mechanisms.base import Progress, check_settings, silent
-from gridveil.model.errors import BudgetError, UsageError
+from gridveil.model.errors import BudgetError, GridveilWarning, UsageError
 from gridveil.model.files import check_times
 from gridveil.model.window import Window
 from gridveil.publishing.debit import Spending, check_record, inputs, write_record
@@ -41,7 +41,7 @@ class Published:
     path: Path
     label: Label = field(repr=False)
     report: Report = field(repr=False)  # a notebook would show it to everybody
-    warnings: tuple[str, ...] = ()
+    warnings: tuple[GridveilWarning, ...] = ()
     """What failed when the release was there already, and takes nothing from it."""
 
 
@@ -117,7 +117,7 @@ def run(
         spending.record(digests) if spending else None,
         write_record(record, files=files, report=report, release=out, entry=entry) if record else None,
     ]
-    return Published(out, label, report, tuple(filter(None, warnings)))
+    return Published(out, label, report, tuple(warning for warning in warnings if warning is not None))
 
 
 def _spending(plan: Plan, budget: PureDP) -> Spending | None:
@@ -151,12 +151,13 @@ def _release(
     return label, digests
 
 
-def _forget(source: IngestedSource) -> str | None:
+def _forget(source: IngestedSource) -> GridveilWarning | None:
     """Take away what was kept to go on after an interruption, and return a warning if that fails."""
     try:
         source.forget()
     except OSError as error:
-        return f"WARNING: the release is valid, but --scratch still holds private results ({error}); remove it yourself"
+        msg = f"WARNING: the release is valid, but --scratch still holds private results ({error}); remove it yourself"
+        return GridveilWarning(msg, code="scratch-not-removed")
     return None
 
 

@@ -284,20 +284,6 @@ class Spec(BaseModel):
         window = step * steps if self.bound_window is None else _watt_hours(self.bound_window)
         return Bound(step, min(window, step * steps))
 
-    def notes(self) -> list[str]:
-        """Return what follows from bounds that were not stated, for whoever runs a command."""
-        kwh = default_step_bound(self.step) / WH_PER_KWH
-        step = (
-            f"No step bound was stated: a household counts for at most {kwh:g} kWh a step, what a 100 A supply at "
-            "230 V can deliver. Readings above it are capped, and true consumption means consumption so capped "
-            "(--bound-step gives another)."
-        )
-        window = (
-            "No window bound was stated: it is chosen privately, from a noisy histogram of household totals that is "
-            "paid for from epsilon (--bound-window gives a public one)."
-        )
-        return [*([step] if self.bound_step is None else []), *([window] if self.private_bound else [])]
-
     def _given(self, value: T | None, name: str) -> T:
         if value is None:
             self.need(name)

@@ -99,11 +99,11 @@ def test_engine_spark_halves_round_up(answers: Answers) -> None:
 def test_engine_spark_slots_are_told_apart_and_duplicates_found(answers: Answers) -> None:
     assert answers.of("32 slots apart") == [3000, 0, 0, 0]
     assert answers.of("duplicates") == [1000, 0, 0, 0]
-    assert {fault.what: fault.count for fault in answers.report.faults} == {
-        "energy missing, unreadable or not finite": 5,
-        "energy negative": 1,
-        "energy above 1 GWh, counted as 1 GWh": 2,
-        "duplicate: same household and second": 1,
+    assert {fault.code: fault.count for fault in answers.report.faults} == {
+        "energy-unreadable": 5,
+        "energy-negative": 1,
+        "energy-too-large": 2,
+        "reading-duplicate": 1,
     }
 
 

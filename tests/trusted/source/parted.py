@@ -64,7 +64,7 @@ def told(source: IngestedSource, report: Report) -> tuple[Any, ...]:
     slabs = [source.bounded_cube(WINDOW, BOUND, slice(x, x + 1)) for x in range(GRID.nx)]
     np.testing.assert_array_equal(np.concatenate(slabs), cube)
     source.close()
-    faults = sorted((fault.what, fault.count) for fault in report.faults)
+    faults = sorted((fault.code, fault.count) for fault in report.faults)
     return cube.tolist(), counts.tolist(), report.readings, report.counted, faults
 
 

@@ -37,7 +37,7 @@ def test_an_unreadable_line_is_counted_and_changes_no_other(ask: Any, line: byte
     lines.insert(order, line + b"\n")
     cube, report = ask(HEADER + b"".join(lines))
     assert cube == BOTH
-    assert [(f.what, f.count) for f in report.faults] == [("household missing, or line unreadable", 1)]
+    assert [(f.code, f.count) for f in report.faults] == [("reading-without-household", 1)]
     assert report.readings == 3
 
 

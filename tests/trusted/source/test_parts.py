@@ -37,12 +37,12 @@ def test_what_one_file_gives(expected: tuple[Any, ...]) -> None:
     assert cube[1][0] == [0, 0, 2000, 0, 250, 0]
     assert (counts, readings, counted) == ([0, 2, 1], 18, 12)
     assert dict(faults) == {
-        "duplicate: same household and second": 2,
-        "energy above 1 GWh, counted as 1 GWh": 2,
-        "energy missing, unreadable or not finite": 1,
-        "energy negative": 1,
-        "household not in the table of households": 1,
-        "outside the steps read": 1,
+        "reading-duplicate": 2,
+        "energy-too-large": 2,
+        "energy-unreadable": 1,
+        "energy-negative": 1,
+        "household-unknown": 1,
+        "reading-outside-steps": 1,
     }
 
 
@@ -50,57 +50,62 @@ def test_steps_without_a_reading_are_told_to_the_operator(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """As of a day whose file has another day's readings: all else about it looks well."""
-    for steps, words in (
-        ([0, 1, 2, 3, 4, 5], ""),
-        ([0, 1, 2, 3, 5], "in 1 step, that of 2013-02-04 04:00 UTC: is a file missing"),
-        ([1, 4], "in 4 steps, from 2013-02-04 00:00 to 2013-02-04 05:00 UTC: is a file missing"),
+    for steps, empty, words in (
+        ([0, 1, 2, 3, 4, 5], 0, ""),
+        ([0, 1, 2, 3, 5], 1, "that of 2013-02-04 04:00 UTC"),
+        ([1, 4], 4, "from 2013-02-04 00:00 to 2013-02-04 05:00 UTC"),
     ):
         at = write(tmp_path / str(len(steps)), [[("a", 3600 * step, 0.5)] for step in steps])
         source, report = ingest(*at, GRID, WINDOW)
         source.close()
         assert words in str(report)
-        assert ("WARNING" in str(report)) == bool(words)
+        assert [warning.code for warning in report.warnings] == ["steps-without-readings"] * bool(empty)
+        assert [warning.figures["steps"] for warning in report.warnings] == [empty] * bool(empty)
         where = "--extent=0,0,2,2", "--grid=2x2", "--start=2013-02-04T00:00", "--steps=6"
         monkeypatch.setattr(sys, "argv", ["gridveil", "check", at[0].path, f"--households={at[1].path}", *where])
         with suppress(SystemExit):
             main()
-        assert (f"WARNING: no reading counts {words}" in capfd.readouterr().out) == bool(words)
+        assert ("[steps-without-readings]" in capfd.readouterr().out) == bool(empty)
 
 
 @pytest.mark.parametrize(
-    ("unit", "kwh", "words"),
+    ("unit", "kwh", "codes"),
     [
-        ("kWh", 0.4, ""),
-        ("kWh", 400.0, "of the steps of households have more than 23 kW: is the unit right, or are these Wh read"),
-        ("Wh", 0.4, "of the steps of households have less than 5 W: is the unit right, or are these kWh read as"),
-        ("Wh", 400.0, ""),
+        ("kWh", 0.4, []),
+        ("kWh", 400.0, [("readings-too-large", 23_000)]),
+        ("Wh", 0.4, [("readings-too-small", 5)]),
+        ("Wh", 400.0, []),
     ],
 )
-def test_a_wrong_unit_is_told_to_the_operator(unit: Any, kwh: float, words: str, tmp_path: Path) -> None:
+def test_a_wrong_unit_is_told_to_the_operator(
+    unit: Any, kwh: float, codes: list[tuple[str, int]], tmp_path: Path
+) -> None:
     """And one row that is out of its mind is none."""
     rows = [(name, 3600 * step, kwh) for name in "abc" for step in range(6)]
     at = write(tmp_path, [rows, [("a", 0, 1e300)]])
     source, report = ingest(replace(at[0], unit=unit), at[1], GRID, WINDOW)
     source.close()
-    assert [words in line for line in report.warnings] == [True] * bool(words)
+    assert [(warning.code, warning.figures["watts"]) for warning in report.warnings] == codes
 
 
 @pytest.mark.parametrize(
-    ("halves", "timestamps", "words"),
+    ("halves", "timestamps", "shares"),
     [
-        (range(12), "start", ""),
-        (range(12), "end", "the last step has 50% of the readings of its neighbour: are timezone and timestamps"),
-        (range(1, 12), "start", "the first step has 50% of the readings of its neighbour: are timezone"),
+        (range(12), "start", []),
+        (range(12), "end", [{"last": 0.5}]),
+        (range(1, 12), "start", [{"first": 0.5}]),
     ],
 )
 def test_ends_that_are_not_whole_are_told_to_the_operator(
-    halves: range, timestamps: Any, words: str, tmp_path: Path
+    halves: range, timestamps: Any, shares: list[dict[str, float]], tmp_path: Path
 ) -> None:
     """As they are where times are taken for others."""
     at = write(tmp_path, [[(name, 1800 * half, 0.4) for name in "abc" for half in halves]])
     source, report = ingest(replace(at[0], timestamps=timestamps), at[1], GRID, WINDOW)
     source.close()
-    assert [words in line for line in report.warnings] == [True] * bool(words)
+    assert [warning.to_record() for warning in report.warnings] == [
+        {"code": "edge-steps-incomplete", **share} for share in shares
+    ]
 
 
 @settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])

@@ -32,7 +32,7 @@ def at(*times: str) -> dict[str, Any]:
 def test_text_that_is_no_timestamp(ask: Any, text: str) -> None:
     cube, report = ask(at(text))
     assert not cube
-    assert [(f.what, f.count, f.example) for f in report.faults] == [("timestamp missing or unreadable", 1, "a")]
+    assert [(f.code, f.count, f.example) for f in report.faults] == [("timestamp-unreadable", 1, "a")]
 
 
 def test_what_is_unreadable_is_shown_beside_what_is_readable(ask: Any) -> None:
@@ -127,14 +127,14 @@ def test_the_clock_goes_forward_and_back(ask: Any) -> None:
     twice = at("2013-10-27 01:30", "2013-10-27 01:30", "2013-10-27 02:30")
     cube, report = ask(twice, window=autumn, timezone="Europe/London")
     assert cube == {(0, 0, 0): 1000, (0, 0, 2): 1000}  # taken as the first of the two, and so a duplicate
-    assert [f.what for f in report.faults] == ["duplicate: same household and second"]
+    assert [f.code for f in report.faults] == ["reading-duplicate"]
 
 
 def test_ends_belong_to_the_step_they_close(ask: Any) -> None:
     ends = at("2013-02-04 00:30", "2013-02-04 01:00", "2013-02-04 04:00", "2013-02-04 00:00")
     cube, report = ask(ends, timestamps="end")
     assert cube == {(0, 0, 0): 2000, (0, 0, 3): 1000}
-    assert [(f.what, f.count) for f in report.faults] == [("outside the steps read", 1)]
+    assert [(f.code, f.count) for f in report.faults] == [("reading-outside-steps", 1)]
 
 
 def test_quarter_hours_fill_a_day(ask: Any) -> None:
@@ -165,7 +165,7 @@ def test_energy_that_is_no_number_beside_one_that_is(ask: Any, kwh: Any) -> None
     fine = ["1.0", "2.0"] if isinstance(kwh, str) else [1.0, 2.0]  # statistics of the file then do not show a NaN
     cube, report = ask(at("2013-02-04 00:00", "2013-02-04 01:00", "2013-02-04 02:00") | {"kwh": [kwh, *fine]})
     assert cube == {(0, 0, 1): 1000, (0, 0, 2): 2000}
-    assert [(f.what, f.count) for f in report.faults] == [("energy missing, unreadable or not finite", 1)]
+    assert [(f.code, f.count) for f in report.faults] == [("energy-unreadable", 1)]
 
 
 def test_places_on_edges_and_in_doubt(ask: Any) -> None:
@@ -185,12 +185,12 @@ def test_places_on_edges_and_in_doubt(ask: Any) -> None:
     rows = at(*["2013-02-04"] * len(places)) | {"household": list(places)}
     cube, report = ask(rows, columns)
     assert cube == {(0, 0, 0): 1000, (1, 1, 0): 1000, (1, 0, 0): 1000, (0, 1, 0): 1000}
-    assert [(f.what, f.count, f.example) for f in report.faults] == [
-        ("coordinate missing, unreadable or not finite", 3, "nowhere"),
-        ("two different places: household dropped", 2, "two places"),
-        ("outside the extent: household dropped", 1, "east edge"),
-        ("same household and place again", 1, "twice"),
-        ("household without a usable place", 4, "east edge"),
+    assert [(f.code, f.count, f.example) for f in report.faults] == [
+        ("coordinate-unreadable", 3, "nowhere"),
+        ("household-two-places", 2, "two places"),
+        ("household-outside-extent", 1, "east edge"),
+        ("household-duplicate", 1, "twice"),
+        ("household-without-place", 4, "east edge"),
     ]
 
 

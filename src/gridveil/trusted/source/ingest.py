@@ -26,7 +26,7 @@ from gridveil.trusted.source.parts import (
     resolve_duplicates,
     sum_contributions,
 )
-from gridveil.trusted.source.report import Report, household_faults, reading_faults, warnings_of
+from gridveil.trusted.source.report import Report, find_warnings, household_faults, reading_faults
 from gridveil.trusted.source.rules import classify_readings, find_coordinates, locate_households
 from gridveil.trusted.source.source import IngestedSource
 
@@ -122,7 +122,7 @@ def _ingest(
     counted = sum(part.readings for part in parts) - dropped
     sums = table.select("number", "step", "wh")
     source = IngestedSource(engine, grid, window, sums, where.located, readings_table.path)
-    return source, Report(count["households"], total, counted, (*faults, *of_readings), warnings_of(parts, window))
+    return source, Report(count["households"], total, counted, (*faults, *of_readings), find_warnings(parts, window))
 
 
 class _ReadingRate:

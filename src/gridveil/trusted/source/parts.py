@@ -18,7 +18,7 @@ from gridveil.trusted.engines.base.engine import COUNTS_SUFFIX, Engine, OpenedTa
 from gridveil.trusted.engines.base.schema import HouseholdsTable, ReadingsTable
 from gridveil.trusted.kernel.bound import SUPPLY_WATTS
 from gridveil.trusted.source.clock import Clock
-from gridveil.trusted.source.report import STANDBY
+from gridveil.trusted.source.report import STANDBY_WATTS
 from gridveil.trusted.source.rules import (
     ENERGY_FAULT,
     FAULTY,
@@ -154,7 +154,7 @@ class PartSums:
         judged = table.mutate(
             faulty=table.number == FAULTY,
             high=(table.wh > SUPPLY_WATTS * hours).ifelse(1, 0),
-            low=(table.wh < STANDBY * hours).ifelse(1, 0),
+            low=(table.wh < STANDBY_WATTS * hours).ifelse(1, 0),
         )
         counted = judged.group_by("faulty", "step").agg(
             readings=judged.readings.sum(),

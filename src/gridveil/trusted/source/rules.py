@@ -104,16 +104,17 @@ a household's step is itself cut off at this number (see `parts.sum_contribution
 FAULTY = -1
 """The number of rows that do not count."""
 
-OUTSIDE_STEPS = "outside the steps read"
+OUTSIDE_STEPS = "reading-outside-steps"
 READING_FAULTS = (
-    "household missing, or line unreadable",
-    "timestamp missing or unreadable",
+    "reading-without-household",
+    "timestamp-unreadable",
     OUTSIDE_STEPS,
-    "energy missing, unreadable or not finite",
-    "energy negative",
-    "household not in the table of households",
-    "household without a usable place",
+    "energy-unreadable",
+    "energy-negative",
+    "household-unknown",
+    "household-without-place",
 )
+"""Codes; `report.FAULTS` has their sentences."""
 
 TIMESTAMP_FAULT, ENERGY_FAULT = 1, 3
 """Which of READING_FAULTS are about text that has another form."""

@@ -23,7 +23,7 @@ from typing import Any
 from mosaic import BOUNDS, CASES, CLIP, EPSILONS, WORKLOADS
 
 from gridveil.mechanisms.registry import make
-from gridveil.model.arrays import box_sums, prefix_sums
+from gridveil.model.arrays import WH_PER_KWH, box_sums, prefix_sums
 from gridveil.publishing.statement import release_with_private_bound
 from gridveil.research.commands.study_bar import study_bar
 from gridveil.research.compare.question import parse_method
@@ -34,8 +34,8 @@ from gridveil.simulate.sources import SeededLaplace
 from gridveil.simulate.workloads import QUERIES, draw_workload
 from gridveil.trusted.budget import PureDP
 from gridveil.trusted.kernel.kernel import Kernel
+from gridveil.uncertainty.model import boxes_of
 
-WH_PER_KWH = 1000
 ROUNDING = 1e-6  # kWh; prefix sums of nothing are not exactly 0
 
 Record = dict[str, Any]
@@ -67,7 +67,7 @@ class Cover:
         for name in WORKLOADS:
             ranges = draw_workload(name, truth.shape, trial.repeat, QUERIES)
             true = box_sums(true_sums, ranges)
-            _, low, high = model.of_boxes(ranges, box_sums(value_sums, ranges))
+            _, low, high = model.of_boxes(boxes_of(ranges), box_sums(value_sums, ranges))
             inside = (low <= true + ROUNDING) & (true <= high + ROUNDING)
             full = true > ROUNDING
             records.append(

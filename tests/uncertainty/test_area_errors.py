@@ -209,7 +209,7 @@ def test_boxes_are_range_queries(name: str) -> None:
         weights[y0:y1, x0:x1] = 1
         values = rng.random(15)
         area = model.of_area(weights)
-        expected = model.of_boxes(np.column_stack([np.tile([x0, x1, y0, y1], (15, 1)), periods]), values)
+        expected = model.of_boxes(np.column_stack([periods, np.tile([y0, y1, x0, x1], (15, 1))]), values)
         over = area.over(periods, values)
         steps = np.arange(STEPS)
         schedules = (steps >= periods[:, :1]) & (steps < periods[:, 1:])

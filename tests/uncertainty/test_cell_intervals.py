@@ -26,7 +26,7 @@ def one_by_one(model: ErrorModel, start: int, stop: int, values: Floats) -> list
     """A range query for every cell."""
     y, x = np.indices(values.shape).reshape(2, -1)
     period = np.broadcast_to([[start, stop]], (values.size, 2))
-    bars = model.of_boxes(np.column_stack([x, x + 1, y, y + 1, period]), values.ravel())
+    bars = model.of_boxes(np.column_stack([period, y, y + 1, x, x + 1]), values.ravel())
     return [part.reshape(values.shape) for part in bars]
 
 

@@ -111,7 +111,7 @@ def test_intervals_cover_the_noise(tmp_path: Path, name: str) -> None:
     ids=["time", "x", "all", "another order"],
 )
 def test_an_identity_is_independent_noise_on_every_cell(errors: LinearNoise) -> None:
-    ranges = random_ranges(300)
+    ranges = random_ranges(300, STORED)
     parts = NoisyParts(None, np.array(2000 / np.sqrt(2)), np.array(1.0)).to_release(STORED, 1.0)
     factors = errors.to_release(STORED, 1.0)
     for ours, theirs in zip(factors.errors_of(ranges), parts.errors_of(ranges), strict=True):
@@ -121,7 +121,7 @@ def test_an_identity_is_independent_noise_on_every_cell(errors: LinearNoise) -> 
 
 
 def test_pillars_are_one_wide_factors() -> None:
-    ranges = random_ranges(300)
+    ranges = random_ranges(300, STORED)
     labels = np.arange(40).reshape(8, 5, 1)
     parts = NoisyParts(labels, np.full(40, 700.0), np.array(1 / 30)).to_release(STORED, 1.0)
     factors = LinearNoise(None, None, np.full((30, 1), 700 * np.sqrt(2) / 30)).to_release(STORED, 1.0)
@@ -178,7 +178,7 @@ def test_any_shape_of_cube(tmp_path: Path, shape: tuple[int, int, int], columns:
 def test_no_tiny_and_huge_noise(size: float) -> None:
     factors = LinearNoise(None, None, size * fourier(30, 6)).to_release(STORED, 1.0)
     plain = LinearNoise(None, None, fourier(30, 6)).to_release(STORED, 1.0)
-    ranges = random_ranges(50)
+    ranges = random_ranges(50, STORED)
     for ours, theirs in zip(factors.errors_of(ranges), plain.errors_of(ranges), strict=True):
         np.testing.assert_allclose(ours, size * theirs, rtol=1e-9)
 
@@ -190,7 +190,7 @@ def test_a_range_in_which_noise_cancels_has_none(tmp_path: Path) -> None:
 
 
 def test_batches_do_not_mix_queries_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    factors, ranges = MODELS["all"].to_release(STORED, 1.0), random_ranges(200)
+    factors, ranges = MODELS["all"].to_release(STORED, 1.0), random_ranges(200, STORED)
     whole = factors.errors_of(ranges)
     monkeypatch.setattr("gridveil.uncertainty.linear.BATCH_NUMBERS", 500)
     monkeypatch.setattr("gridveil.uncertainty.laplace.HEAVY_ROWS", 3)
@@ -200,7 +200,7 @@ def test_batches_do_not_mix_queries_up(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_hundred_thousand_answers_take_seconds() -> None:
     """About 5 s on one shared core; the limit is for slow machines."""
     factors = LinearNoise(None, None, 5000 * fourier(120, 10)).to_release((120, 32, 32), 1.0)
-    ranges = random_ranges(100_000, (32, 32, 120))
+    ranges = random_ranges(100_000, (120, 32, 32))
     start = time.perf_counter()
     factors.errors_of(ranges)
     assert time.perf_counter() - start < 40

@@ -20,7 +20,7 @@ from gridveil.simulate.sources import SeededLaplace
 from gridveil.simulate.town import MAIN_FUSE, Town, make_town, unrest
 from gridveil.trusted.budget import PureDP
 from gridveil.trusted.kernel.kernel import Kernel
-from gridveil.uncertainty.model import ErrorModel
+from gridveil.uncertainty.model import ErrorModel, boxes_of
 
 # How far a release's answers to range queries are from the truth. Pure functions on arrays.
 
@@ -178,7 +178,7 @@ class Rehearsal:
         true, answers = box_sums(self.truth, ranges), box_sums(self.values, ranges)
         half = 0.0
         if bars:
-            _, low, high = self.errors.of_boxes(ranges, answers)
+            _, low, high = self.errors.of_boxes(boxes_of(ranges), answers)
             half = float((high - low).sum()) / 2
         return ErrorTally(float(true.sum()), float(np.abs(answers - true).sum()), half)
 

@@ -20,8 +20,10 @@ from gridveil.model.arrays import WH_PER_KWH, Floats, box_sums, prefix_sums
 from gridveil.model.errors import UsageError
 from gridveil.uncertainty.laplace import HEAVY, normalised, quick_widths, widths_of_products
 from gridveil.uncertainty.model import (
+    AXES,
     DOUBLE,
     KWH,
+    Boxes,
     Intervals,
     NoiseModel,
     NoiseOfArea,
@@ -59,9 +61,10 @@ class LinearNoise(NoiseModel):
     def to_release(self, shape: Shape, hours: float) -> Self:
         """Return the model as a release stores it."""
         del hours
+        lengths = dict(zip(AXES, shape, strict=True))
         factors = {
-            axis: factor if factor is None else _check_factor(np.asarray(factor, float), length)
-            for (axis, factor), length in zip(self.by_axis.items(), shape[::-1], strict=True)
+            axis: factor if factor is None else _check_factor(np.asarray(factor, float), lengths[axis])
+            for axis, factor in self.by_axis.items()
         }
         return replace(self, scale=self.scale / WH_PER_KWH, **factors)
 
@@ -85,7 +88,7 @@ class LinearNoise(NoiseModel):
             raise ValueError(msg)
         factors = {
             axis: stored.dataset(name, (length, *stored.shape(name)[1:2]), DOUBLE) if stored.has(name) else None
-            for axis, length in zip(("x", "y", "time"), shape[::-1], strict=True)
+            for axis, length in zip(AXES, shape, strict=True)
             for name in [f"noise_{axis}"]
         }
         found = [factor for factor in factors.values() if factor is not None]
@@ -100,36 +103,39 @@ class LinearNoise(NoiseModel):
 
     @property
     def by_axis(self) -> dict[str, Floats | None]:
-        """The factors, in the order of a range's columns."""
+        """The factors by the names of axes."""
         return {"x": self.x, "y": self.y, "time": self.time}
 
     def cell_errors(self, steps: slice, shape: Shape) -> Floats:
         """Return the standard error of every cell in some steps."""
-        x, y, time = (
+        time, y, x = (
             np.ones(length) if factor is None else np.sqrt((factor**2).sum(axis=1))
-            for factor, length in zip(self.by_axis.values(), shape[::-1], strict=True)
+            for factor, length in zip((self.time, self.y, self.x), shape, strict=True)
         )
         return np.asarray(self.scale * time[steps, None, None] * y[:, None] * x)
 
     @cached_property
-    def _prefixes(self) -> list[Floats | None]:
-        return [factor if factor is None else prefix_sums(factor, axes=(0,)) for factor in self.by_axis.values()]
+    def _prefixes(self) -> dict[str, Floats | None]:
+        return {
+            axis: factor if factor is None else prefix_sums(factor, axes=(0,)) for axis, factor in self.by_axis.items()
+        }
 
-    def errors_of(self, ranges: NDArray[np.int64]) -> tuple[Floats, Floats]:
+    def errors_of(self, boxes: Boxes) -> tuple[Floats, Floats]:
         """Return standard error and half-width of the 95 % interval of each range query."""
         columns = sum(factor.shape[1] for factor in self.by_axis.values() if factor is not None)
-        batches = np.array_split(ranges, columns * len(ranges) // BATCH_NUMBERS + 1)
+        batches = np.array_split(boxes, columns * len(boxes) // BATCH_NUMBERS + 1)
         with np.errstate(over="ignore", invalid="ignore"):  # whoever asks refuses what is not finite
             answers = [self._errors_of(some) for some in batches]
         errors, widths = (np.concatenate(column) for column in zip(*answers, strict=True))
         return errors, widths
 
-    def _errors_of(self, ranges: NDArray[np.int64]) -> tuple[Floats, Floats]:
-        error = np.full(len(ranges), self.scale)
-        fourth, sixth, equal = np.ones((3, len(ranges)))
+    def _errors_of(self, boxes: Boxes) -> tuple[Floats, Floats]:
+        error = np.full(len(boxes), self.scale)
+        fourth, sixth, equal = np.ones((3, len(boxes)))
         tables = []
-        for axis, prefix in enumerate(self._prefixes):
-            sides = ranges[:, 2 * axis : 2 * axis + 2]
+        for axis, prefix in self._prefixes.items():
+            column = 2 * AXES.index(axis)
+            sides = boxes[:, column : column + 2]
             if prefix is None:
                 equal = equal * (sides[:, 1] - sides[:, 0])
                 continue

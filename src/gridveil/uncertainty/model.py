@@ -25,6 +25,9 @@ Shape = tuple[int, int, int]
 AXES = ("time", "y", "x")
 """Of a release's cube, by the names of dimensions in its file."""
 
+Boxes = NDArray[np.int64]
+"""Range queries, half-open: rows t0, t1, y0, y1, x0, x1."""
+
 KWH = "kW h"
 """How UDUNITS, and so CF, spells kWh."""
 
@@ -81,8 +84,8 @@ class Uncertainty(Protocol):
     def about_the_truth(self) -> bool:
         """Whether intervals are about the consumption itself, or only about the noise."""
 
-    def of_boxes(self, ranges: NDArray[np.int64], values: Floats) -> Intervals:
-        """Return the intervals of range queries (x0, x1, y0, y1, t0, t1)."""
+    def of_boxes(self, boxes: Boxes, values: Floats) -> Intervals:
+        """Return the intervals of range queries."""
 
     def of_area(self, weights: Floats) -> AreaIntervals:
         """Return the intervals of an area: the share of each cell (y, x) that is in it, 0 to 1."""
@@ -90,7 +93,7 @@ class Uncertainty(Protocol):
     def of_cells(self, start: int, stop: int, values: Floats) -> Intervals:
         """Return the intervals of every single cell over one period, as arrays (y, x) like the values."""
 
-    def cost_of(self, ranges: NDArray[np.int64]) -> Floats:
+    def cost_of(self, boxes: Boxes) -> Floats:
         """Return how many stored numbers the intervals of each range query must read."""
 
 
@@ -123,8 +126,8 @@ class ErrorModel(ABC):
         """
 
     @abstractmethod
-    def of_boxes(self, ranges: NDArray[np.int64], values: Floats) -> Intervals:
-        """Return the intervals of range queries (x0, x1, y0, y1, t0, t1)."""
+    def of_boxes(self, boxes: Boxes, values: Floats) -> Intervals:
+        """Return the intervals of range queries."""
 
     @abstractmethod
     def of_area(self, weights: Floats) -> AreaIntervals:
@@ -138,9 +141,9 @@ class ErrorModel(ABC):
     def cell_errors(self, steps: slice, shape: Shape) -> Floats:
         """Return the standard error of every cell in some steps; `shape` is the whole cube's."""
 
-    def cost_of(self, ranges: NDArray[np.int64]) -> Floats:
+    def cost_of(self, boxes: Boxes) -> Floats:
         """Return how many stored numbers the intervals of each range query must read: none of what is in memory."""
-        return np.zeros(len(ranges))
+        return np.zeros(len(boxes))
 
     @abstractmethod
     def store(self) -> list[StoredArray]:
@@ -163,12 +166,12 @@ class NoiseModel(ErrorModel):
     """An error model of the noise alone: as far above the value as below."""
 
     @abstractmethod
-    def errors_of(self, ranges: NDArray[np.int64]) -> tuple[Floats, Floats]:
+    def errors_of(self, boxes: Boxes) -> tuple[Floats, Floats]:
         """Return standard error and half-width of the 95 % interval of each range query."""
 
-    def of_boxes(self, ranges: NDArray[np.int64], values: Floats) -> Intervals:
-        """Return the intervals of range queries (x0, x1, y0, y1, t0, t1)."""
-        return symmetric(values, *self.errors_of(ranges))
+    def of_boxes(self, boxes: Boxes, values: Floats) -> Intervals:
+        """Return the intervals of range queries."""
+        return symmetric(values, *self.errors_of(boxes))
 
 
 class NoiseOfArea(ABC):
@@ -189,6 +192,15 @@ class NoiseOfArea(ABC):
     def at(self, schedules: Floats, values: Floats) -> Intervals:
         """Return the intervals of weighted sums over steps; schedules (query, step)."""
         return symmetric(values, *self.noise_at(schedules))
+
+
+def boxes_of(ranges: NDArray[np.int64]) -> Boxes:
+    """Return range queries as whoever asks has them, columns x0, x1, y0, y1, t0, t1, in the order of a release's axes.
+
+    >>> boxes_of(np.array([[0, 1, 2, 3, 4, 5]])).tolist()
+    [[4, 5, 2, 3, 0, 1]]
+    """
+    return ranges[:, [4, 5, 2, 3, 0, 1]]
 
 
 def symmetric(values: Floats, error: Floats, width: Floats) -> Intervals:

@@ -18,6 +18,7 @@ from gridveil.uncertainty.model import (
     DOUBLE,
     INTEGER,
     KWH,
+    Boxes,
     Intervals,
     NoiseModel,
     Shape,
@@ -83,28 +84,28 @@ class NoisyParts(NoiseModel):
         rows = len(range(*steps.indices(shape[0])))
         return np.broadcast_to(np.sqrt(2) * errors, (rows, *shape[1:]))
 
-    def errors_of(self, ranges: NDArray[np.int64]) -> tuple[Floats, Floats]:
+    def errors_of(self, boxes: Boxes) -> tuple[Floats, Floats]:
         """Return standard error and half-width of the 95 % interval of each range query."""
         # What is large is read a slab at a time: a map over a year is more than memory holds.
         shapes = [array.shape for array in self._arrays]
         if self.labels is None:
             shapes = [np.broadcast_shapes(*shapes)]
-        large = np.max([numbers_in(shape, ranges) for shape in shapes], axis=0) > SLAB_NUMBERS
-        error, width = np.empty(len(ranges)), np.empty(len(ranges))
+        large = np.max([numbers_in(shape, boxes) for shape in shapes], axis=0) > SLAB_NUMBERS
+        error, width = np.empty(len(boxes)), np.empty(len(boxes))
         error[~large], width[~large] = errors_of(
             self._weights((slice(t0, t1), slice(y0, y1), slice(x0, x1)))
-            for x0, x1, y0, y1, t0, t1 in ranges[~large].tolist()
+            for t0, t1, y0, y1, x0, x1 in boxes[~large].tolist()
         )
         for row in np.flatnonzero(large):
-            x0, x1, y0, y1, *period = ranges[row].tolist()
+            *period, y0, y1, x0, x1 = boxes[row].tolist()
             weights = np.zeros((y1, x1))
             weights[y0:, x0:] = 1.0
             (error[row],), (width[row],) = self.of_area(weights).noise_over(np.array([period]))
         return error, width
 
-    def cost_of(self, ranges: NDArray[np.int64]) -> Floats:
+    def cost_of(self, boxes: Boxes) -> Floats:
         """Return how many stored numbers the intervals of each range query must read."""
-        return np.asarray(sum(numbers_read(array, ranges) for array in self._arrays))
+        return np.asarray(sum(numbers_read(array, boxes) for array in self._arrays))
 
     @property
     def _arrays(self) -> list[Floats | Labels]:
@@ -190,25 +191,23 @@ def _axes(array: NDArray[Any]) -> tuple[str, ...]:
 
 # How many numbers of the model range queries need.
 
-TIME_Y_X = [4, 2, 0]  # where ranges have the starts along these axes; ends are the next column
 
+def numbers_in(shape: tuple[int, ...], boxes: Boxes) -> Floats:
+    """Return how many numbers of an array lie in each box; axes of size 1 count once.
 
-def numbers_in(shape: tuple[int, ...], ranges: NDArray[np.int64]) -> Floats:
-    """Return how many numbers of an array lie in each range (x0, x1, y0, y1, t0, t1); axes of size 1 count once.
-
-    >>> numbers_in((24, 1, 8), np.array([[0, 4, 0, 5, 0, 6]])).tolist()
+    >>> numbers_in((24, 1, 8), np.array([[0, 6, 0, 5, 0, 4]])).tolist()
     [24.0]
     """
-    lengths = (ranges[:, 1::2] - ranges[:, ::2])[:, ::-1]
+    lengths = boxes[:, 1::2] - boxes[:, ::2]
     return np.asarray(np.where(np.array(shape) > 1, lengths, 1).astype(float).prod(axis=1))
 
 
-def numbers_read(array: NDArray[Any], ranges: NDArray[np.int64]) -> Floats:
-    """Return how many numbers are read for each range: those in it or, in a file, all of every chunk it meets."""
+def numbers_read(array: NDArray[Any], boxes: Boxes) -> Floats:
+    """Return how many numbers are read for each box: those in it or, in a file, all of every chunk it meets."""
     chunks = getattr(array, "chunks", None)
     if chunks is None:
-        return numbers_in(array.shape, ranges)
-    starts, stops = (ranges[:, [column + end for column in TIME_Y_X]] for end in (0, 1))
+        return numbers_in(array.shape, boxes)
+    starts, stops = boxes[:, ::2], boxes[:, 1::2]
     met = np.where(np.array(array.shape) > 1, -(-stops // np.array(chunks)) - starts // np.array(chunks), 1)
     return np.asarray(met.astype(float).prod(axis=1) * float(np.prod(chunks)))
 

@@ -26,6 +26,7 @@ from gridveil.uncertainty.model import (
     FLOAT,
     INTEGER,
     KWH,
+    Boxes,
     ErrorModel,
     Intervals,
     Shape,
@@ -168,16 +169,16 @@ class Posterior(ErrorModel):
             result[:, inside] = np.sqrt(np.maximum(spread, 0.0) + own)
         return result
 
-    def of_boxes(self, ranges: NDArray[np.int64], values: Floats) -> Intervals:
+    def of_boxes(self, boxes: Boxes, values: Floats) -> Intervals:
         """Return standard error, lower and upper end of each range query's 95 % interval, values inside."""
         most = max(1, BATCH_NUMBERS // (self.mixture.scores.size + 8 * self.time.shape[1] * len(self.size)))
-        batches = np.array_split(ranges, -(-len(ranges) // most)) if len(ranges) else [ranges]
+        batches = np.array_split(boxes, -(-len(boxes) // most)) if len(boxes) else [boxes]
         error, low, high = (np.concatenate(column) for column in zip(*map(self._of_boxes, batches), strict=True))
         return include_values((error, low, high), values)
 
-    def _of_boxes(self, ranges: NDArray[np.int64]) -> Intervals:
-        space, time = self._space_of(ranges), self._time_of(ranges[:, 4:])
-        return self.mixture.intervals(space, time, variances(self._half, ranges[:, 4:], time.mean(axis=2)))
+    def _of_boxes(self, boxes: Boxes) -> Intervals:
+        space, time = self._space_of(boxes), self._time_of(boxes[:, :2])
+        return self.mixture.intervals(space, time, variances(self._half, boxes[:, :2], time.mean(axis=2)))
 
     def of_area(self, weights: Floats) -> PosteriorOfArea:
         """Return the intervals of an area, weights (y, x)."""
@@ -277,14 +278,14 @@ class Posterior(ErrorModel):
             place += len(sums[-1])
         return np.concatenate(sums), np.array(boxes)
 
-    def _space_of(self, ranges: NDArray[np.int64]) -> Floats:
+    def _space_of(self, boxes: Boxes) -> Floats:
         """Return the energy of each box in each region (query, region, draw)."""
-        sums, boxes = self._space_sums
-        y0, y1, x0, x1, place = boxes.T
+        sums, regions = self._space_sums
+        y0, y1, x0, x1, place = regions.T
         width = x1 - x0 + 1
-        left, right, bottom, top = (
-            np.clip(ranges[:, [column]], start, stop) - start
-            for column, start, stop in ((0, x0, x1), (1, x0, x1), (2, y0, y1), (3, y0, y1))
+        bottom, top, left, right = (
+            np.clip(boxes[:, [column]], start, stop) - start
+            for column, start, stop in ((2, y0, y1), (3, y0, y1), (4, x0, x1), (5, x0, x1))
         )
         corners = [sums[place + row * width + column] for row in (bottom, top) for column in (left, right)]
         return np.asarray(corners[3] - corners[2] - corners[1] + corners[0])

@@ -15,6 +15,7 @@ from gridveil.uncertainty.laplace import t_quantile
 from gridveil.uncertainty.model import (
     DOUBLE,
     KWH,
+    Boxes,
     Intervals,
     NoiseModel,
     NoiseOfArea,
@@ -130,12 +131,12 @@ class Replicates(NoiseModel):
         error = np.concatenate([np.std(cells[:, slab] * time, axis=0, ddof=1) for slab in slabs]).reshape(values.shape)
         return symmetric(values, error, error * t_quantile(self.freedom))
 
-    def errors_of(self, ranges: NDArray[np.int64]) -> tuple[Floats, Floats]:
+    def errors_of(self, boxes: Boxes) -> tuple[Floats, Floats]:
         """Return standard deviation over replicates, and that times Student's t quantile, of each range query."""
         space, time = self._sums
         errors = [
-            np.std(box_sums(space, some[:, [2, 3, 0, 1]]) * box_sums(time, some[:, 4:]), axis=1, ddof=1)
-            for some in np.array_split(ranges, len(ranges) // BATCH + 1)
+            np.std(box_sums(space, some[:, 2:]) * box_sums(time, some[:, :2]), axis=1, ddof=1)
+            for some in np.array_split(boxes, len(boxes) // BATCH + 1)
         ]
         joined = np.concatenate(errors)
         return joined, joined * t_quantile(self.freedom)

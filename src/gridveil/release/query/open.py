@@ -22,7 +22,7 @@ from gridveil.release.format.read import Content, read_content, reading
 from gridveil.release.query.times import Instant, step_range
 from gridveil.release.series.catalogue import CATALOGUE, is_series
 from gridveil.release.series.series import JoinedContent, read_runs
-from gridveil.uncertainty.model import Uncertainty
+from gridveil.uncertainty.model import Boxes, Uncertainty, boxes_of
 
 Plane = NDArray[np.float32]
 NOT_FINITE = "it has numbers that are not finite"
@@ -167,15 +167,18 @@ class Release:
 
     def values_of(self, ranges: ArrayLike) -> Floats:
         """Return the consumption of many ranges, kWh; columns are x0, x1, y0, y1, t0, t1."""
-        corners = self._checked(ranges)[:, [4, 5, 2, 3, 0, 1]]
+        return self._values_of(self._checked(ranges))
+
+    def _values_of(self, boxes: Boxes) -> Floats:
         with reading(self.path):
-            return box_sums(self._prefix, corners)
+            return box_sums(self._prefix, boxes)
 
     def answers_of(self, ranges: ArrayLike) -> QueryAnswers:
         """Return the consumption of many ranges with error bars; columns as in `values_of`."""
-        value = self.values_of(ranges)
+        boxes = self._checked(ranges)
+        value = self._values_of(boxes)
         with reading(self.path):
-            return _answers(value, *self._errors.of_boxes(self._checked(ranges), value))
+            return _answers(value, *self._errors.of_boxes(boxes, value))
 
     def cost_of(self, ranges: ArrayLike) -> Floats:
         """Return how many stored numbers `answers_of` must read for the error bar of each range: 0, or up to all.
@@ -193,7 +196,8 @@ class Release:
             msg = f"{error}. {self.label.note}"
             raise UsageError(msg, code="range-in-gap") from error
 
-    def _checked(self, ranges: ArrayLike) -> NDArray[np.int64]:
+    def _checked(self, ranges: ArrayLike) -> Boxes:
+        """Return ranges in the order of the release's axes."""
         table = np.asarray(ranges)
         if table.ndim != 2 or table.shape[1] != 6 or not np.issubdtype(table.dtype, np.integer):  # noqa: PLR2004 - three ranges
             msg = f"ranges of shape {table.shape} and type {table.dtype}: give integers x0, x1, y0, y1, t0, t1 in rows"
@@ -205,7 +209,7 @@ class Release:
             row = int(np.flatnonzero(bad)[0])
             msg = f"range {table[row].tolist()} (row {row}) is empty or outside the cube of {ends.tolist()} (x, y, t)"
             raise UsageError(msg, code="range-outside")
-        return table.astype(np.int64)
+        return boxes_of(table.astype(np.int64))
 
     def _checked_periods(self, periods: ArrayLike) -> NDArray[np.int64]:
         table = np.asarray(periods)

@@ -13,7 +13,7 @@ from gridveil.release.format.files import Stored
 from gridveil.release.format.read import Content, reading
 from gridveil.release.series.catalogue import Shelf
 from gridveil.uncertainty.laplace import quick_widths, t_quantile
-from gridveil.uncertainty.model import AreaIntervals, ErrorModel, Intervals
+from gridveil.uncertainty.model import AreaIntervals, Boxes, ErrorModel, Intervals
 
 # Error bars over several releases that follow each other in time.
 #
@@ -107,16 +107,16 @@ class JoinedErrors:
         self.shelf = shelf
         self.about_the_truth = about_the_truth
 
-    def of_boxes(self, ranges: NDArray[np.int64], values: Floats) -> Intervals:
+    def of_boxes(self, boxes: Boxes, values: Floats) -> Intervals:
         """Return standard error and both ends of the 95 % interval of range queries."""
-        bars = np.zeros((3, len(ranges)))
-        sums = JoinedSums((len(ranges),))
-        alone = self._alone(ranges[:, 4:])
-        for number, some, periods in self._pieces(ranges[:, 4:]):
+        bars = np.zeros((3, len(boxes)))
+        sums = JoinedSums((len(boxes),))
+        alone = self._alone(boxes[:, :2])
+        for number, some, periods in self._pieces(boxes[:, :2]):
             content = self.shelf[number]
             with reading(content.path):
-                own = np.hstack([ranges[some, :4], periods])
-                part = box_sums(content.prefix, own[:, [4, 5, 2, 3, 0, 1]])
+                own = np.hstack([periods, boxes[some, 2:]])
+                part = box_sums(content.prefix, own)
                 found = content.errors.of_boxes(own, part)
             sums.add(content.errors, some, part, found)
             bars[:, some] = found
@@ -142,12 +142,12 @@ class JoinedErrors:
                 sums.add(content.errors, every, part, content.errors.of_cells(*period, part))
         return sums.bars(values)
 
-    def cost_of(self, ranges: NDArray[np.int64]) -> Floats:
+    def cost_of(self, boxes: Boxes) -> Floats:
         """Return how many stored numbers the error bars of each range query must read, and what opening takes."""
-        cost = np.zeros(len(ranges))
-        for number, some, periods in self._pieces(ranges[:, 4:]):
+        cost = np.zeros(len(boxes))
+        for number, some, periods in self._pieces(boxes[:, :2]):
             cost[some] += 0.0 if number in self.shelf else OPENING
-            cost[some] += self.shelf[number].errors.cost_of(np.hstack([ranges[some, :4], periods]))
+            cost[some] += self.shelf[number].errors.cost_of(np.hstack([periods, boxes[some, 2:]]))
         return cost
 
     def _alone(self, periods: NDArray[np.int64]) -> NDArray[np.bool_]:

@@ -81,10 +81,10 @@ def test_a_bad_audit_fails_and_says_why(
 @pytest.mark.parametrize(
     ("flags", "words"),
     [
-        ((), "--mechanism NAME, or --all"),
-        (("--all", "--mechanism", "identity"), "--mechanism NAME, or --all"),
-        (("--mechanism", "identify"), "no mechanism 'identify'"),
-        (("--mechanism", "count-rule"), "comparisons only"),
+        ((), "[audit-needs-mechanism]"),
+        (("--all", "--mechanism", "identity"), "[audit-needs-mechanism]"),
+        (("--mechanism", "identify"), "[name-unknown]"),
+        (("--mechanism", "count-rule"), "[comparison-only]"),
         (("--mechanism", "identity", "--figure", "audit.doc"), "--figure audit.doc"),
     ],
 )

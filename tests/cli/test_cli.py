@@ -163,29 +163,29 @@ def test_longitude_and_latitude_need_a_coordinate_system(tmp_path: Path) -> None
         (
             f"{PLACE} {BOUNDS} --bound auto --epsilon 3 --mechanism even --out new",
             2,
-            "either chosen privately or given",
+            "[bound-given-twice]",
         ),
-        (f"{PLACE} --bound tight --epsilon 3 --mechanism even --out new", 2, "auto"),
+        (f"{PLACE} --bound tight --epsilon 3 --mechanism even --out new", 2, "bound: "),
         (f"{BOUNDS} --epsilon 3 --mechanism even --out new --grid 8x8", 2, "--extent"),
         (f"{PLACE} {BOUNDS} --mechanism even --out new", 2, "--epsilon"),
-        (f"{PLACE} {BOUNDS} --epsilon 3 --mechanism evn --out new", 2, "there are: mosaic"),
-        (f"{PLACE} {BOUNDS} --epsilon 3 --mechanism even --set depth=5 --out new", 2, "no parameter depth"),
+        (f"{PLACE} {BOUNDS} --epsilon 3 --mechanism evn --out new", 2, "[name-unknown]"),
+        (f"{PLACE} {BOUNDS} --epsilon 3 --mechanism even --set depth=5 --out new", 2, "[parameter-unknown]"),
         (f"{PLACE} {BOUNDS} --epsilon 3 --mechanism stpt --set depth=deep --out new", 2, "depth"),
-        (f"{PLACE} {BOUNDS} --epsilon 3 --mechanism even --out release", 2, "already there"),
-        (f"{PLACE} {BOUNDS} --epsilon 0 --mechanism even --out new", 4, "above zero"),
-        (f"{PLACE} {BOUNDS} --epsilon 31 --mechanism even --out new", 4, "--acknowledge"),
-        (f"{PLACE} {BOUNDS} --epsilon 1e-20 --mechanism even --out new", 4, "64-bit"),
+        (f"{PLACE} {BOUNDS} --epsilon 3 --mechanism even --out release", 2, "[out-exists]"),
+        (f"{PLACE} {BOUNDS} --epsilon 0 --mechanism even --out new", 4, "[epsilon-not-positive]"),
+        (f"{PLACE} {BOUNDS} --epsilon 31 --mechanism even --out new", 4, "[epsilon-not-acknowledged]"),
+        (f"{PLACE} {BOUNDS} --epsilon 1e-20 --mechanism even --out new", 4, "[noise-too-large]"),
         (f"{PLACE} {BOUNDS} --epsilon 3 --mechanism even --grid 8by8 --out new", 2, "32x32"),
-        (f"{PLACE} {BOUNDS} --epsilon 3 --mechanism even --timezone Mars/Olympus --out new", 2, "Europe/London"),
+        (f"{PLACE} {BOUNDS} --epsilon 3 --mechanism even --timezone Mars/Olympus --out new", 2, "[timezone-unknown]"),
         (
             f"{PLACE} {BOUNDS} --epsilon 3 --set profile_zone=Mars/Olympus --out new",
             2,
-            "profile_zone: Value error, time",
+            "mosaic: profile_zone",
         ),
-        (f"{PLACE} {BOUNDS} --epsilon 3 --set profile_zone=../etc --out new", 2, "Europe/London"),
-        (f"{PLACE} {BOUNDS} --epsilon 3 --mechanism even --interval soon --out new", 2, "not a duration"),
-        (f"{PLACE} {BOUNDS} --epsilon 3 --mechanism even --unit MWh --out new", 2, "kWh"),
-        (f"{PLACE} {BOUNDS} --epsilon 3 --mechanism even --set depth --out new", 2, "NAME=VALUE"),
+        (f"{PLACE} {BOUNDS} --epsilon 3 --set profile_zone=../etc --out new", 2, "mosaic: profile_zone"),
+        (f"{PLACE} {BOUNDS} --epsilon 3 --mechanism even --interval soon --out new", 2, "readings.interval"),
+        (f"{PLACE} {BOUNDS} --epsilon 3 --mechanism even --unit MWh --out new", 2, "readings.unit"),
+        (f"{PLACE} {BOUNDS} --epsilon 3 --mechanism even --set depth --out new", 2, "[set-syntax]"),
     ],
 )
 def test_mistakes_get_an_exit_code_and_words_that_help(
@@ -220,7 +220,7 @@ def test_what_cannot_be_written_is_refused_before_anything_is_read(work: Path) -
     line = f"publish {TABLES} {PLACE} {BOUNDS} --epsilon 1 --mechanism even"
     done = gridveil_command(work, f"{line} --out readings.parquet/release")
     assert done.returncode == 2
-    assert "is a file" in done.stderr
+    assert "[out-not-writable]" in done.stderr
     assert "read the tables" not in done.stderr
 
 
@@ -257,10 +257,10 @@ def test_publishing_twice_from_python(work: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "words"),
     [
-        ("query release --time 2013-02-31", "FROM/TO"),
-        ("query release --x -1.1:-1.05", "not in coordinates"),
-        ("check spec.tml", "a spec ends in .toml"),
-        ("query readings.parquet", "release"),
+        ("query release --time 2013-02-31", "[time-syntax]"),
+        ("query release --x -1.1:-1.05", "[range-syntax]"),
+        ("check spec.tml", "[spec-missing]"),
+        ("query readings.parquet", "[label-unreadable]"),
     ],
 )
 def test_questions_asked_wrongly(work: Path, line: str, words: str) -> None:

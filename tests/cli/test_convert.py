@@ -44,15 +44,16 @@ def test_counts_are_for_the_operator_and_check_reads_the_result(work: Path) -> N
 def test_an_existing_out_and_an_unknown_format_are_usage_errors(work: Path) -> None:
     (work / "there").mkdir()
     there = gridveil(work, "convert", "lcl", "LCL-June2015v2_0.csv", "--out", "there")
-    assert (there.returncode, "already there" in there.stderr) == (2, True)
+    assert (there.returncode, "[out-exists]" in there.stderr) == (2, True)
     unknown = gridveil(work, "convert", "xls", "LCL-June2015v2_0.csv", "--out", "out")
-    assert (unknown.returncode, "give one of cer, lcl" in unknown.stderr) == (2, True)
+    assert (unknown.returncode, "[layout-unknown]" in unknown.stderr) == (2, True)
 
 
 def test_a_file_of_another_format_is_an_input_error_without_its_content(work: Path) -> None:
     done = gridveil(work, "convert", "cer", "LCL-June2015v2_0.csv", "--out", "out")
     assert done.returncode == 3
-    assert "line 1 is not as it should be. Expected: three fields" in done.stderr
+    assert "line 1 " in done.stderr
+    assert "[line-unexpected]" in done.stderr
     assert "MAC000002" not in done.stderr + done.stdout
     assert not (work / "out").exists()
 

@@ -55,9 +55,9 @@ def test_mistakes_are_sentences_and_leave_nothing(work: Path) -> None:
     assert unknown.returncode == 2
     assert all(name in unknown.stderr for name in EXPORTERS.names())
     there = gridveil(work, "export", "release", "--to", "csv", "--out", "release")
-    assert (there.returncode, "never overwritten" in there.stderr) == (2, True)
+    assert (there.returncode, "[out-exists]" in there.stderr) == (2, True)
     missing = gridveil(work, "export", "nowhere", "--to", "csv", "--out", "town.csv")
-    assert (missing.returncode, "no such file" in missing.stderr) == (3, True)
+    assert (missing.returncode, "[label-missing]" in missing.stderr) == (3, True)
     assert {file.name for file in work.iterdir()} == {"release", "test-noise"}
 
 

@@ -43,8 +43,8 @@ def test_a_curve_is_drawn_and_a_high_epsilon_is_called_one(tmp_path: Path) -> No
 
 def test_what_cannot_be_planned_is_refused_at_once(tmp_path: Path) -> None:
     for line, code, words in (
-        (f"{PLACE} --figure curve.bmp", 2, "ends in .png"),
-        (f"{PLACE} --epsilon 50", 4, "--acknowledge"),
+        (f"{PLACE} --figure curve.bmp", 2, "[figure-format]"),
+        (f"{PLACE} --epsilon 50", 4, "[epsilon-not-acknowledged]"),
         (f"{PLACE} --expect 0", 2, "--expect"),
         (PLACE.replace("--steps 48", ""), 2, "--steps N"),
     ):

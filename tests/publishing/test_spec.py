@@ -254,22 +254,21 @@ def test_specs_that_cannot_be_read(tmp_path: Path, content: bytes | None, code: 
 
 
 @pytest.mark.parametrize(
-    ("settings", "complaint"),
+    ("settings", "told"),
     [
-        ({"master": "local[2]"}, "--engine spark"),
-        ({"engine": "postgres"}, "--database"),
-        ({"database": "postgresql://u:secret@h/d"}, "--engine postgres"),
-        ({"engine": "oracle"}, "engine"),
-        ({"memory": "4 potatoes"}, "write 4GB"),
-        ({"memory": "1MB"}, "memory"),
+        ({"master": "local[2]"}, ("engine-setting", "--engine spark")),
+        ({"engine": "postgres"}, ("engine-needs-setting", "--database")),
+        ({"database": "postgresql://u:secret@h/d"}, ("engine-setting", "--engine postgres")),
+        ({"engine": "oracle"}, ("settings-invalid", "engine")),
+        ({"memory": "4 potatoes"}, ("settings-invalid", "memory")),
+        ({"memory": "1MB"}, ("settings-invalid", "memory")),
     ],
 )
 def test_settings_of_engines_that_do_not_go_together_are_refused_first(
-    settings: dict[str, Any], complaint: str
+    settings: dict[str, Any], told: tuple[str, ...]
 ) -> None:
-    with pytest.raises(UsageError) as refused:
+    with pytest.raises(UsageError, check=has_code(*told)) as refused:
         Plan.of(make_spec({**PUBLIC, "readings": "nowhere.parquet", "households": "nowhere.parquet", **settings}))
-    assert complaint in str(refused.value)
     assert "secret" not in str(refused.value)
 
 

@@ -66,7 +66,7 @@ def test_info_lists_releases_with_their_epsilons(series: Path) -> None:
     assert "Whatever someone does with these 3 releases together" in told
     assert "from these 3 releases together" in told
     assert "this release" not in told
-    assert "release_type: Many releases" in say("info", "series", "--registry")
+    assert '"release_type": "Many releases"' in say("info", "series", "--registry")
     one = say("info", str(series / DAYS[0]))
     assert "Releases\n" not in one
     assert "from this release" in one

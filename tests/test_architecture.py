@@ -107,7 +107,7 @@ def test_imports_follow_the_rules_of_folders(path: Path) -> None:
         ("publishing.run", "from gridveil.simulate.sources import SeededLaplace"),
         ("convert.convert", "from gridveil.serve.app import create_app"),
         ("simulate.demo", "from gridveil.research.nonprivate.registry import make"),
-        ("cli.plan", "from gridveil.research.compare.compare import compare"),
+        ("cli.publish", "from gridveil.research.compare.compare import compare"),
         ("__init__", "from gridveil.research.audit.study import audit"),
         ("research.paper.run", "from gridveil.somewhere.else_ import thing"),
     ],

@@ -12,7 +12,7 @@ import pytest
 from rich.console import Console
 
 from gridveil.cli import show
-from gridveil.cli.stages import StageLines, drawn
+from gridveil.cli.show import StageLines, draw_bars
 from gridveil.model.errors import InputError
 from gridveil.model.progress import Progress
 from gridveil.research.commands.study_bar import study_bar
@@ -39,7 +39,7 @@ class Terminal:
     def __init__(self) -> None:
         self.clock = Clock()
         self.screen = Console(file=io.StringIO(), force_terminal=True, width=120, highlight=False, markup=False)
-        self.bars = drawn(self.screen, self.clock)
+        self.bars = draw_bars(self.screen, self.clock)
 
     @property
     def written(self) -> str:
@@ -163,6 +163,20 @@ def test_studies_tell_a_log_too(capsys: pytest.CaptureFixture[str]) -> None:
         "compare: trials: 0 %, 10 of 2,000",
         "tables: 25 %, 3 of 30 trials",
     ]
+
+
+def test_with_a_delay_only_what_takes_longer_is_shown(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    clock = Clock()
+    monkeypatch.setattr(show, "monotonic", clock)
+    with show.bars(delay=2.0) as progress:
+        for clock.now, done in ((0.5, 0.1), (1.9, 0.4)):
+            progress("export", done)
+        assert capsys.readouterr().err == ""
+        for clock.now, done in ((2.1, 0.5), (3.0, 1.0)):
+            progress("export", done)
+    assert capsys.readouterr().err.splitlines() == ["export: 50 %", "export: 100 %"]
 
 
 CHILD = """

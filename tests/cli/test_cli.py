@@ -160,12 +160,6 @@ def test_longitude_and_latitude_need_a_coordinate_system(tmp_path: Path) -> None
     ("line", "code", "words"),
     [
         (f"{PLACE} {BOUNDS} --epsilon 3 --mechanism even", 2, "--out"),
-        (
-            f"{PLACE} {BOUNDS} --bound auto --epsilon 3 --mechanism even --out new",
-            2,
-            "[bound-given-twice]",
-        ),
-        (f"{PLACE} --bound tight --epsilon 3 --mechanism even --out new", 2, "bound: "),
         (f"{BOUNDS} --epsilon 3 --mechanism even --out new --grid 8x8", 2, "--extent"),
         (f"{PLACE} {BOUNDS} --mechanism even --out new", 2, "--epsilon"),
         (f"{PLACE} {BOUNDS} --epsilon 3 --mechanism evn --out new", 2, "[name-unknown]"),
@@ -200,6 +194,16 @@ def test_mistakes_get_an_exit_code_and_words_that_help(
     assert not (work / "new").exists()
 
 
+@pytest.mark.parametrize(
+    ("bound", "flags", "words"), [("auto", BOUNDS, "[bound-given-twice]"), ("tight", "", "bound: ")]
+)
+def test_a_bound_of_the_spec_is_checked(work: Path, tmp_path: Path, bound: str, flags: str, words: str) -> None:
+    tables = "\n".join(f"[{name}]\npath = '{work / name}.parquet'" for name in ("readings", "households"))
+    (tmp_path / "spec.toml").write_text(f"no_ledger = true\nbound = '{bound}'\n{tables}")
+    done = gridveil_command(tmp_path, f"publish spec.toml {PLACE} {flags} --epsilon 3 --mechanism even --out new")
+    assert (done.returncode, words in done.stderr, (tmp_path / "new").exists()) == (2, True, False)
+
+
 def test_an_empty_publication_warns_the_operator_only(work: Path) -> None:
     line = f"publish {TABLES} {BOUNDS} --epsilon 1 --mechanism even --grid 8x8"
     done = gridveil_command(work, f"{line} --extent 5000,0,5800,800 --start 2013-02-04T00:00 --steps 120 --out empty")
@@ -226,11 +230,11 @@ def test_what_cannot_be_written_is_refused_before_anything_is_read(work: Path) -
 
 def test_the_label_can_be_filled_in_by_flags(work: Path) -> None:
     line = f"publish {TABLES} {PLACE} {BOUNDS} --epsilon 1 --mechanism even"
-    words = ["--title", "A town", "--publisher", "The grid", "--bound-origin", "statistics", "--choices", "before"]
+    words = ["--title", "A town", "--publisher", "The grid", "--bound-origin", "statistics"]
     done = subprocess.run([GRIDVEIL, *line.split(), "--out", "told", *words], cwd=work, check=False)
     assert done.returncode == 0
     label = gridveil.open(work / "told").label
-    assert (label.title, label.publisher, label.choices) == ("A town", "The grid", "before")
+    assert (label.title, label.publisher, label.choices) == ("A town", "The grid", "not stated")
     assert label.bounds[0].origin == "statistics"
 
 

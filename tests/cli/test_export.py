@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -13,8 +11,6 @@ from tests.codes import has_code
 from tests.release.conftest import GRID, WINDOW, make_estimate, make_label
 from typer.testing import CliRunner
 
-from gridveil.cli import export as command
-from gridveil.cli import show
 from gridveil.cli.main import app
 from gridveil.model.errors import UsageError
 from gridveil.release.export import EXPORTERS
@@ -41,6 +37,7 @@ def test_it_says_what_it_wrote(work: Path) -> None:
     done = gridveil(work, "export", "release", "--to", "csv", "--out", "out/town.csv")
     assert done.returncode == 0, done.stderr
     assert done.stdout == "Wrote out/town.csv\nWrote out/town.csv.label.json\n"
+    assert done.stderr == ""  # no progress of what takes no time
     assert len((work / "out/town.csv").read_text().splitlines()) == 1 + 8 * 5 * 30
 
 
@@ -78,22 +75,3 @@ def test_a_name_that_is_taken_is_refused_before_anything_is_computed(
 def test_help_names_every_format() -> None:
     help_text = CliRunner().invoke(app, ["export", "--help"], env={"COLUMNS": "200"}).output
     assert all(name in help_text for name in EXPORTERS.names())
-
-
-def test_progress_is_told_only_of_what_takes_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
-    now, told, opened = [0.0], [], []
-
-    @contextmanager
-    def bars() -> Iterator[Callable[[str, float], None]]:
-        opened.append(now[0])
-        yield lambda stage, done: told.append((stage, done))
-
-    monkeypatch.setattr(show, "bars", bars)
-    monkeypatch.setattr(command, "monotonic", lambda: now[0])
-    with command._late_bar() as tell:
-        for now[0], done in ((0.5, 0.1), (1.9, 0.4)):
-            tell("export", done)
-        assert opened == []
-        for now[0], done in ((2.1, 0.5), (3.0, 1.0)):
-            tell("export", done)
-    assert (opened, told) == ([2.1], [("export", 0.5), ("export", 1.0)])

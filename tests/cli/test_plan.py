@@ -34,7 +34,7 @@ def test_it_needs_no_data_and_leaves_nothing(tmp_path: Path) -> None:
 
 
 def test_a_curve_is_drawn_and_a_high_epsilon_is_called_one(tmp_path: Path) -> None:
-    done = plan(tmp_path, f"{PLACE} --epsilon 6 --bound auto --expect 50 --figure curve.png")
+    done = plan(tmp_path, f"{PLACE} --epsilon 6 --expect 50 --figure curve.png")
     assert done.returncode == 0, done.stderr
     assert "Wrote curve.png" in done.stdout
     assert "WARNING: epsilon 6 is high" in done.stdout

@@ -5,7 +5,7 @@ import pytest
 from tests.release.conftest import GRID, WINDOW, make_estimate, make_label
 from typer.testing import CliRunner
 
-from gridveil.cli import serve
+from gridveil.cli import releases
 from gridveil.cli.main import app, main
 from gridveil.model.errors import UsageError
 from gridveil.release.format.write import write_release
@@ -66,7 +66,7 @@ def test_the_demo_says_how_to_open_the_map_and_can_do_it(
     def run(releases: list[Path], **settings: Any) -> None:
         served.append((releases, settings))
 
-    monkeypatch.setattr(serve, "run", run)
+    monkeypatch.setattr(releases, "serve", run)
     result = CliRunner().invoke(app, ["demo", "--out", str(out), *flags])
     assert result.exit_code == 0, result.output
     assert f"serve {out / 'release-mosaic'} --open" in result.output.splitlines()[-1]

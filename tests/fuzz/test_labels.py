@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tests.fuzz.oracle import refusal
 from tests.release.conftest import make_label
 
-from gridveil.cli import areas
+from gridveil.cli.query import list_features, read_geojson
 from gridveil.geography.area import Area
 from gridveil.geography.grid import Grid
 from gridveil.mechanisms.mosaic.time import read_shape
@@ -168,7 +168,7 @@ SHAPES = st.fixed_dictionaries(
 def test_any_area(shape: Any) -> None:
     for grid in (GRID, PLAIN):
         refusal(lambda grid=grid: Area.polygon(grid, shape))
-        for _, feature in areas.features(shape):
+        for _, feature in list_features(shape):
             refusal(lambda grid=grid, feature=feature: Area.polygon(grid, feature))
 
 
@@ -180,7 +180,7 @@ def test_any_profile(tmp_path: Path, text: str) -> None:
 
 @pytest.mark.parametrize("text", ["[" * 10**6, '{"type":' * 10**5, json.dumps([10**4000]), "\x00", "nan", "9" * 10**5])
 def test_any_file_of_areas(tmp_path: Path, text: str) -> None:
-    refusal(lambda: Area.polygon(GRID, areas.read(put(tmp_path / "area.geojson", text))))
+    refusal(lambda: Area.polygon(GRID, read_geojson(put(tmp_path / "area.geojson", text))))
 
 
 @pytest.mark.parametrize("kind", ["pipe", "device", "folder", "vast", "missing", "not a name"])
@@ -195,6 +195,6 @@ def test_small_files_must_be_ordinary_and_small(tmp_path: Path, kind: str) -> No
     elif kind == "vast":
         with path.open("wb") as file:
             file.truncate(2**40)
-    for read in (read_spec, read_shape, areas.read, load_label):
+    for read in (read_spec, read_shape, read_geojson, load_label):
         with pytest.raises(GridveilError):
             read(path)

@@ -81,7 +81,7 @@ def spec(name: str, bound: str, tables: Path, out: Path, **more: str) -> Spec:
     return make_spec({**town.settings(name, bound, tables), "out": out, **more})
 
 
-@pytest.mark.parametrize("bounds", ["--bound-step 5 --bound-window 40", "--bound auto"])
+@pytest.mark.parametrize("bounds", ["--bound-step 5 --bound-window 40", ""])
 def test_what_recipients_see_of_the_command_is_the_same(
     bounds: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:

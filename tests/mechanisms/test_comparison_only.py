@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from tests.codes import has_code
 
-from gridveil.cli.mechanisms import run
+from gridveil.cli.releases import mechanisms
 from gridveil.mechanisms import registry
 from gridveil.model.errors import UsageError
 from gridveil.publishing.plan import Plan
@@ -57,7 +57,7 @@ def test_a_publication_stops_before_it_reads_anything(name: str, tmp_path: Path)
 
 
 def test_the_list_has_publishable_ones_first_and_promises_of_the_others(capsys: pytest.CaptureFixture[str]) -> None:
-    run()
+    mechanisms()
     publishable, _, others = capsys.readouterr().out.partition("For comparison only")
     for name in registry.names():
         assert f"{name}\n  " in publishable

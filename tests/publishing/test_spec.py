@@ -6,7 +6,7 @@ import traceback
 from datetime import UTC, datetime
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -204,7 +204,7 @@ def test_a_window_bound_is_given_or_chosen_and_not_both() -> None:
 
 
 def test_the_help_names_the_default_mechanism() -> None:
-    assert get_args(options.MechanismName)[1].show_default == DEFAULT_MECHANISM
+    assert options.BUDGET["mechanism"].default.show_default == DEFAULT_MECHANISM
 
 
 @pytest.mark.parametrize(
@@ -285,14 +285,14 @@ def test_what_only_an_engine_can_see_is_not_asked_of_the_disk(
     engine: str, named: str, path: str, table: str | None
 ) -> None:
     database = {"database": "postgresql://host/db"} if engine == "postgres" else {}
-    spec = options.spec_from(named, None, {"engine": engine, "households": named, **database})
+    spec = options.spec_from(named, {"engine": engine, "households": named, **database})
     assert [(at.path, at.table) for at in spec.tables()] == [(path, table)] * 2
 
 
 @pytest.mark.parametrize("engine", [None, "duckdb", "spark"])
 def test_a_file_that_is_not_there_is_told_at_once(engine: str | None) -> None:
     with pytest.raises(InputError, check=has_code("spec-missing", "nothing.parquet")):
-        options.spec_from("nothing.parquet", None, {"engine": engine})
+        options.spec_from("nothing.parquet", {} if engine is None else {"engine": engine})
 
 
 @pytest.mark.parametrize("path", ["readings.parquet", "readings.csv.gz", "specs/metering.readings"])

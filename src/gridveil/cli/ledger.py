@@ -11,13 +11,13 @@ import typer
 from gridveil.model.errors import InputError, UsageError
 
 app = typer.Typer(
-    help="Keep the book of what releases have spent: a cap for each population, which cannot be overspent.",
+    help="Track what releases have spent: each population has a cap, which no release can exceed.",
     no_args_is_help=True,
 )
 
 Where = Annotated[str, typer.Argument(metavar="LEDGER", help="A file, or postgresql://USER@HOST/DATABASE")]
 
-WIDE = 120
+FILE_WIDTH = 120
 """Columns of tables that go to a file."""
 
 PUBLIC = 0o644
@@ -44,7 +44,7 @@ def init(
     ledger: Where,
     population: Annotated[str, typer.Option(help="A public name for the households, e.g. west-london")],
     cap: Annotated[
-        str, typer.Option(help="Most epsilon of all releases together; behaviour and place lose twice as much")
+        str, typer.Option(help="Maximum epsilon of all releases together; twice that for behaviour and place")
     ],
     unit: Annotated[
         Unit, typer.Option(help="The cap is for all of a household, or for its readings in one window")
@@ -64,7 +64,7 @@ def init(
     cannot be changed. Cap 3 is one release at epsilon 3, or six at 0.5.
     `gridveil ledger show` says what is spent, and what is left.
     """
-    from gridveil.cli import ledger_words as words
+    from gridveil.cli import ledger_wording as wording
     from gridveil.cli import show
     from gridveil.trusted.ledger.book import create_ledger
     from gridveil.trusted.ledger.population import Population, parse_cap
@@ -75,10 +75,10 @@ def init(
     calendar = window and window.value
     added = Population(population, parse_cap(cap), unit.value, calendar, timezone or ("UTC" if calendar else None))
     book = create_ledger(ledger)
-    there = [one.name for one in book.populations()]
+    existing = [one.name for one in book.populations()]
     book.add_population(added)
     show.out.print(f"{book.where}: added the population {population}.")
-    for sentence in (*words.beside(population, there), *words.promised(added)):
+    for sentence in (*wording.other_populations(population, existing), *wording.promise(added)):
         show.out.print(sentence)
     same = "URL" if "://" in ledger else ledger  # it may hold a password
     line = show.command("publish", "SPEC.toml", "--ledger", same, "--population", population)
@@ -95,7 +95,7 @@ def show_(
     """Show what each population has spent, on what, and what is left."""
     from rich.console import Console
 
-    from gridveil.cli import ledger_words as words
+    from gridveil.cli import ledger_wording as wording
     from gridveil.cli import show
     from gridveil.model.files import check_new
     from gridveil.trusted.ledger.book import open_ledger
@@ -108,19 +108,19 @@ def show_(
         kind = check_format(figure)
     book = open_ledger(ledger)
     names = [one.name for one in book.populations()] if population is None else [population]
-    accounts = [words.LedgerAccount(book.entries(name)) for name in names]
+    accounts = [wording.LedgerAccount(book.entries(name)) for name in names]
     if figure is not None and len(accounts) != 1:
         msg = f"--figure is of one population; choose it with --population. There are: {', '.join(names) or 'none yet'}"
         raise UsageError(msg, code="figure-needs-population")
     console = Console(highlight=False, markup=False)
-    console.width = console.width if console.is_terminal else WIDE
+    console.width = console.width if console.is_terminal else FILE_WIDTH
     if not accounts:
         show.out.print(f"{book.where}: no population yet; add one with gridveil ledger init")
     for number, account in enumerate(accounts):
         console.print() if number else None
-        words.tell(account, console)
+        wording.print_account(account, console)
         if figure is not None:
-            drawn, about = words.picture(account)
+            drawn, about = wording.draw_account(account)
             _write(figure, as_file(drawn, kind, about))
             show.out.print(f"Wrote {figure}")
 
@@ -140,7 +140,7 @@ def verify(
 
     An old copy that was put back is sound in itself, and has forgotten what
     was spent since. Give an export or releases that were made later, and it
-    is noticed. Exit code 0: sound; 3: it has the faults that are told.
+    is noticed. Exit code 0: sound; 3: the ledger has faults, which are listed.
     """
     from gridveil.cli import show
     from gridveil.release.verify.verify_entry import read_export
@@ -150,7 +150,7 @@ def verify(
     earlier = [] if against is None else read_export(against, "--against")
     if new_head:
         if against is None:
-            msg = "--new-head needs --against NEWEST-EXPORT: nothing else tells whether the ledger is an old copy"
+            msg = "--new-head needs --against NEWEST-EXPORT: nothing else shows whether the ledger is an old copy"
             raise UsageError(msg, code="new-head-needs-export")
         book.new_head(earlier)
     faults = book.verify()
@@ -211,7 +211,7 @@ def _missing(release: Path, debits: set[str]) -> list[str]:
 
     facts = open_release(release).label.ledger_entry
     if facts is None:
-        return [f"{release} was published without a ledger; what it cost is added up nowhere"]
+        return [f"{release} was published without a ledger; no ledger counts what it spent"]
     if facts.hash not in debits:
         fault = (
             f"the debit {facts.hash[:12]} of {release} is not in it: was it debited in another ledger, or was an old "

@@ -3,34 +3,37 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from importlib.metadata import entry_points
 from typing import Annotated
 
 import typer
 
 import gridveil
-from gridveil.cli import (
-    check,
-    convert,
-    demo,
-    export,
-    info,
-    ledger,
-    mechanisms,
-    plan,
-    publish,
-    query,
-    report,
-    serve,
-    verify,
-)
+from gridveil.cli import ledger, publish, query, releases
 from gridveil.model.errors import GridveilError
 
 GROUP = "gridveil.commands"
 """Entry points of commands that the command line does not import: a function, or a Typer app with several."""
 
 INTERRUPTED = 130
-AFTER = {
+COMMANDS: dict[str, Callable[..., None]] = {
+    "demo": releases.demo,
+    "convert": releases.convert,
+    "check": publish.check,
+    "plan": publish.plan,
+    "publish": publish.publish,
+    "verify": releases.verify,
+    "query": query.query,
+    "serve": releases.serve,
+    "info": releases.info,
+    "export": releases.export,
+    "report": releases.report,
+    "mechanisms": releases.mechanisms,
+}
+"""The function of each command, in the order of `--help`; `ledger` has several, and research adds its own."""
+
+AFTER_INTERRUPT = {
     "publish": (
         "; a release is there whole or not at all, and if its epsilon was debited already that stays spent: "
         "see gridveil ledger show"
@@ -40,7 +43,7 @@ AFTER = {
     "report": "; the page is there whole or not at all",
     "bench": "; give the same command again to go on",
 }
-"""What is true after a command was interrupted, by command; of the others there is nothing to say."""
+"""What holds after a command was interrupted, where there is something to add."""
 
 app = typer.Typer(
     name="gridveil",
@@ -49,8 +52,8 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-for command in (demo, convert, check, plan, publish, verify, query, serve, info, export, report, mechanisms):
-    app.command(command.__name__.rpartition(".")[2])(command.run)
+for name, command in COMMANDS.items():
+    app.command(name)(command)
 app.add_typer(ledger.app, name="ledger")
 for entry in sorted(entry_points(group=GROUP), key=lambda entry: entry.name):
     added = entry.load()
@@ -82,18 +85,18 @@ def main() -> None:
     try:
         app()
     except GridveilError as error:
-        _tell("\n".join([f"{error} [{error.code}]", *getattr(error, "__notes__", [])]))
+        _print_error("\n".join([f"{error} [{error.code}]", *getattr(error, "__notes__", [])]))
         sys.exit(error.exit_code)
     except OSError as error:
         if error.strerror is None:
-            raise  # not the system's, so no matter of disks and rights
-        _tell(": ".join(str(part) for part in (error.filename, error.strerror) if part is not None))
+            raise  # not from the operating system, so not about a disk or rights
+        _print_error(": ".join(str(part) for part in (error.filename, error.strerror) if part is not None))
         sys.exit(GridveilError.exit_code)
     except SystemExit as stopped:
         if stopped.code == INTERRUPTED:
-            _tell("interrupted" + AFTER.get(next(iter(sys.argv[1:]), ""), ""))
+            _print_error("interrupted" + AFTER_INTERRUPT.get(next(iter(sys.argv[1:]), ""), ""))
         raise
 
 
-def _tell(message: str) -> None:
-    print(f"gridveil: {message}", file=sys.stderr)  # noqa: T201  # an error is told plainly
+def _print_error(message: str) -> None:
+    print(f"gridveil: {message}", file=sys.stderr)  # noqa: T201  # plain text, also in a log

@@ -1,10 +1,13 @@
-"""Flags that several commands share, and the spec they make together with a TOML file."""
+"""Flags that several commands share, each defined once, and the spec that they make together with a TOML file."""
 
 from __future__ import annotations
 
 import glob
+from collections.abc import Callable
+from functools import wraps
+from inspect import Parameter, signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
@@ -15,140 +18,141 @@ from gridveil.trusted.engines.base.settings import DEFAULT_ENGINE, ENGINES
 if TYPE_CHECKING:
     from gridveil.publishing.spec import Spec
 
-TABLES, GRID, TIME, PRIVACY, LABEL, ENGINE = "Tables", "Grid", "Time", "Privacy", "Label", "Engine"
+Flags = dict[str, Any]
+"""The flags of a spec that were given on the command line, by the names of its settings."""
 
 Source = Annotated[
     str | None,
     typer.Argument(help="A spec (.toml), or the readings: .parquet, .csv, DATABASE.duckdb::TABLE, a table of --engine"),
 ]
-Households = Annotated[str | None, typer.Option(help="Table of households and their places", rich_help_panel=TABLES)]
-Timezone = Annotated[
-    str | None, typer.Option(help="Of timestamps without offset", show_default="UTC", rich_help_panel=TABLES)
-]
-Timestamps = Annotated[
-    str | None,
-    typer.Option(
-        help="Whether timestamps mark the start or end of an interval", show_default="start", rich_help_panel=TABLES
-    ),
-]
-Unit = Annotated[str | None, typer.Option(help="kWh, Wh or kW", show_default="kWh", rich_help_panel=TABLES)]
-Interval = Annotated[str | None, typer.Option(help="Of the meters, e.g. 30min; for kW", rich_help_panel=TABLES)]
-Extent = Annotated[str | None, typer.Option(help="Public limits X0,Y0,X1,Y1", rich_help_panel=GRID)]
-Cells = Annotated[str | None, typer.Option("--grid", help="Cells, e.g. 32x32", rich_help_panel=GRID)]
-CellSize = Annotated[float | None, typer.Option(help="Or their size in metres", rich_help_panel=GRID)]
-Crs = Annotated[str | None, typer.Option(help="Coordinate system, e.g. EPSG:27700", rich_help_panel=GRID)]
-Start = Annotated[str | None, typer.Option(help="First step, e.g. 2013-02-04T00:00", rich_help_panel=TIME)]
-Step = Annotated[str | None, typer.Option(help="Length of a step", show_default="1h", rich_help_panel=TIME)]
-Steps = Annotated[int | None, typer.Option(help="How many steps", rich_help_panel=TIME)]
-BoundStep = Annotated[
-    float | None,
-    typer.Option(help="Bound on a household's kWh in a step", show_default="23 kW", rich_help_panel=PRIVACY),
-]
-BoundWindow = Annotated[
-    float | None,
-    typer.Option(
-        help="Bound on a household's total kWh in the window", show_default="chosen privately", rich_help_panel=PRIVACY
-    ),
-]
-Bound = Annotated[
-    str | None,
-    typer.Option(help="auto: choose the bound on the total privately, with part of epsilon", rich_help_panel=PRIVACY),
-]
-Epsilon = Annotated[
-    str | None,
-    typer.Option(help="The budget: 1 strong, 3 moderate, 5 weak; twice it for behaviour", rich_help_panel=PRIVACY),
-]
-Acknowledge = Annotated[bool, typer.Option("--acknowledge", help="Allow epsilon above 30", rich_help_panel=PRIVACY)]
-MechanismName = Annotated[
-    str | None, typer.Option(help="See `gridveil mechanisms`", show_default="mosaic", rich_help_panel=PRIVACY)
-]
-Parameters = Annotated[
-    list[str] | None, typer.Option("--set", help="A mechanism's parameter, NAME=VALUE", rich_help_panel=PRIVACY)
-]
-Profile = Annotated[
-    Path | None,
-    typer.Option(
-        help="Public shape of the day (CSV) to start from, never one of the readings: the label repeats its numbers",
-        rich_help_panel=PRIVACY,
-    ),
-]
 
-Title = Annotated[str | None, typer.Option(help="Of the release", rich_help_panel=LABEL)]
-Publisher = Annotated[str | None, typer.Option(help="Who publishes it", rich_help_panel=LABEL)]
-BoundOrigin = Annotated[str | None, typer.Option(help="Where the bounds come from", rich_help_panel=LABEL)]
-Choices = Annotated[str | None, typer.Option(help="How the settings were chosen", rich_help_panel=LABEL)]
-Ledger = Annotated[
-    str | None,
-    typer.Option(
-        help="Privacy ledger: a file or postgresql:// URL (gridveil ledger init makes one)",
-        rich_help_panel=PRIVACY,
-    ),
-]
-Population = Annotated[
-    str | None, typer.Option(help="Population to debit, if the ledger has more than one", rich_help_panel=PRIVACY)
-]
-NoLedger = Annotated[
-    bool,
-    typer.Option("--no-ledger", help="Publish though nobody keeps count; the label says so", rich_help_panel=PRIVACY),
-]
-EngineName = Annotated[
-    str | None,
-    typer.Option("--engine", help=", ".join(ENGINES.names()), show_default=DEFAULT_ENGINE, rich_help_panel=ENGINE),
-]
-Master = Annotated[
-    str | None, typer.Option(help="Of Spark, e.g. local[2] or spark://HOST:7077", rich_help_panel=ENGINE)
-]
-Database = Annotated[
-    str | None, typer.Option(help="Where PostgreSQL has the tables: postgresql://...", rich_help_panel=ENGINE)
-]
-Memory = Annotated[str | None, typer.Option(help="Most that the engine may use, e.g. 4GB", rich_help_panel=ENGINE)]
-Scratch = Annotated[
-    Path | None,
-    typer.Option(help="A private folder for what exceeds memory; DuckDB goes on from it", rich_help_panel=ENGINE),
-]
-Out = Annotated[Path | None, typer.Option(help="The release: a new folder")]
-Next = Annotated[
-    bool, typer.Option("--next", help="The next window of a series: the spec has a cadence, --out is the series")
-]
-Again = Annotated[
-    bool,
-    typer.Option("--again", help="With --next: try a window once more that was debited, and has no release"),
-]
-OperatorRecord = Annotated[
-    Path | None,
-    typer.Option(help="A new file for the operator only: digests and counts of what was read, never to be published"),
-]
+
+class Flag(NamedTuple):
+    """A flag that may be left out.
+
+    name: as it is written, where that does not follow from the setting. shown: the default that `--help` prints.
+    """
+
+    kind: Any
+    text: str
+    name: str | None = None
+    shown: str | None = None
+
+
+def group(panel: str | None, **flags: Flag) -> dict[str, Parameter]:
+    """Return flags by setting as parameters of a command, shown together below a heading of `--help`."""
+    parameters = {}
+    for setting, flag in flags.items():
+        is_switch, names = flag.kind is bool, [flag.name] if flag.name else []
+        option = typer.Option(
+            False if is_switch else None, *names, help=flag.text, show_default=flag.shown or True, rich_help_panel=panel
+        )
+        annotation = bool if is_switch else flag.kind | None
+        parameters[setting] = Parameter(setting, Parameter.KEYWORD_ONLY, default=option, annotation=annotation)
+    return parameters
+
+
+TABLES = group(
+    "Tables",
+    households=Flag(str, "Table of households and their places"),
+    timezone=Flag(str, "Of timestamps without offset", shown="UTC"),
+    timestamps=Flag(str, "Whether timestamps mark the start or end of an interval", shown="start"),
+    unit=Flag(str, "kWh, Wh or kW", shown="kWh"),
+    interval=Flag(str, "Of the meters, e.g. 30min; for kW"),
+)
+GRID = group(
+    "Grid",
+    extent=Flag(str, "Public limits X0,Y0,X1,Y1"),
+    grid=Flag(str, "Cells, e.g. 32x32"),
+    cell_size=Flag(float, "Or their size in metres"),
+    crs=Flag(str, "Coordinate system, e.g. EPSG:27700"),
+)
+TIME = group(
+    "Time",
+    start=Flag(str, "First step, e.g. 2013-02-04T00:00"),
+    step=Flag(str, "Length of a step", shown="1h"),
+    steps=Flag(int, "How many steps"),
+)
+BOUNDS = group(
+    "Privacy",
+    bound_step=Flag(float, "Bound on a household's kWh in a step", shown="23 kW"),
+    bound_window=Flag(float, "Bound on a household's total kWh in the window", shown="chosen privately"),
+)
+BUDGET = group(
+    "Privacy",
+    epsilon=Flag(str, "The budget: 1 strong, 3 moderate, 5 weak; twice it for behaviour"),
+    acknowledge=Flag(bool, "Allow epsilon above 30", "--acknowledge"),
+    mechanism=Flag(str, "See `gridveil mechanisms`", shown="mosaic"),
+    parameters=Flag(list[str], "A mechanism's parameter, NAME=VALUE", "--set"),
+)
+LABEL = group(
+    "Label",
+    title=Flag(str, "Of the release"),
+    publisher=Flag(str, "Who publishes it"),
+    bound_origin=Flag(str, "Where the bounds come from"),
+)
+LEDGER = group(
+    "Privacy",
+    ledger=Flag(str, "Privacy ledger: a file or postgresql:// URL (gridveil ledger init makes one)"),
+    population=Flag(str, "Population to debit, if the ledger has more than one"),
+    no_ledger=Flag(bool, "Publish without tracking the cumulative privacy loss; the label says so", "--no-ledger"),
+)
+ENGINE = group(
+    "Engine",
+    engine=Flag(str, ", ".join(ENGINES.names()), shown=DEFAULT_ENGINE),
+    master=Flag(str, "Of Spark, e.g. local[2] or spark://HOST:7077"),
+    database=Flag(str, "Where PostgreSQL has the tables: postgresql://..."),
+    memory=Flag(str, "Maximum memory of the engine, e.g. 4GB"),
+    scratch=Flag(Path, "A private folder for what exceeds memory; DuckDB goes on from it"),
+)
+OUT = group(None, out=Flag(Path, "The release: a new folder"))
+
+
+def takes(*groups: dict[str, Parameter]) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a command these flags in place of its parameter `flags`, which holds those that were set."""
+    shared = {name: one for flags in groups for name, one in flags.items()}
+
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        declared = signature(command, eval_str=True)
+
+        @wraps(command)
+        def run(**given: Any) -> None:  # noqa: ANN401  # what typer has parsed
+            flags = {name: given.pop(name) for name in shared}
+            command(flags={n: value for n, value in flags.items() if value is not None and value is not False}, **given)
+
+        own = [[one] if one.name != "flags" else [*shared.values()] for one in declared.parameters.values()]
+        parameters = [one.replace(kind=Parameter.KEYWORD_ONLY) for several in own for one in several]
+        run.__signature__ = declared.replace(parameters=parameters)  # type: ignore[attr-defined]
+        return run
+
+    return decorate
+
 
 TABLE_NAMES = ("readings", "households")
-_OF_READINGS = ("timezone", "timestamps", "unit", "interval")
+OF_READINGS = ("timezone", "timestamps", "unit", "interval")
+"""Flags that are settings of the table of readings."""
 
 
-def spec_from(
-    source: str | None,
-    parameters: list[str] | None,
-    flags: dict[str, Any],
-    spec: str | None = None,
-    *,
-    tables: bool = True,
-) -> Spec:
-    """Return the spec: what the TOML file says (`source` or `spec`), overridden by flags that were given.
+def spec_from(source: str | None, flags: Flags, spec: Path | None = None, *, tables: bool = True) -> Spec:
+    """Return the spec: the settings of the TOML file (`source` or `spec`), overridden by flags.
 
-    tables: whether they are read; if not, what is said of readings (the timezone, by which windows begin) holds without
-    a place where they are.
+    tables: whether they are read. If not, settings of readings (the timezone, by which windows begin) hold even where
+    no path is given.
     """
     from gridveil.publishing.spec import make_spec, read_spec
 
     is_spec = source is not None and source.endswith(".toml")
     file = source if is_spec else spec
     settings = read_spec(Path(file)) if file is not None else {}
-    given = {name: value for name, value in flags.items() if value is not None and value is not False}
+    given = dict(flags)
+    parameters = dict(_pair(text) for text in given.pop("parameters", []))
     engine = str(given.get("engine", settings.get("engine", DEFAULT_ENGINE)))
     if source is not None and not is_spec:
         settings["readings"] = {**_group(settings, "readings"), **_table(source, engine)}
         _check_named(settings["readings"], engine)
     if "households" in given:
         settings["households"] = {**_group(settings, "households"), **_table(given.pop("households"), engine)}
-    of_readings = {name: given.pop(name) for name in _OF_READINGS if name in given}
+    of_readings = {name: given.pop(name) for name in OF_READINGS if name in given}
     if of_readings:
         settings["readings"] = {**_group(settings, "readings"), **of_readings}
     if not tables:
@@ -161,12 +165,12 @@ def spec_from(
         settings = {name: value for name, value in settings.items() if name not in ("ledger", "population")}
     if "ledger" in given and "no_ledger" not in given:
         settings.pop("no_ledger", None)
-    settings["parameters"] = {**_group(settings, "parameters"), **dict(_pair(text) for text in parameters or [])}
+    settings["parameters"] = {**_group(settings, "parameters"), **parameters}
     return make_spec({**settings, **given})
 
 
 def _lacks_place(settings: dict[str, Any], name: str) -> bool:
-    """Whether something is said of a table, but not where it is."""
+    """Whether a table has settings, but no path or name."""
     return isinstance(settings.get(name), dict) and not settings[name].keys() & {"path", "table"}
 
 
@@ -192,7 +196,7 @@ def _is_path(text: str) -> bool:
 
 
 def _check_named(table: dict[str, Any], name: str) -> None:
-    """Say it first if the one thing that was named is not there: a spec with a typing error in its name, perhaps."""
+    """Refuse at once a file that is not there: the name of a spec with a typing error, perhaps."""
     path, engine = table["path"], ENGINES.load(name)
     elsewhere = not engine.reads_files or (engine.has_catalogue and (table["table"] is not None or "://" in path))
     if not (elsewhere or glob.has_magic(path) or "%" in path) and not Path(path).exists():

@@ -1,59 +1,150 @@
-"""`gridveil publish`."""
+"""The publisher's commands: `gridveil check`, `gridveil plan` and `gridveil publish`."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
+
+import typer
 
 from gridveil.cli import options as o
-from gridveil.model.errors import UsageError
+from gridveil.model.errors import InputError, UsageError
 
 if TYPE_CHECKING:
+    from gridveil.publishing.plan import Plan
     from gridveil.publishing.spec import Spec
+    from gridveil.trusted.source.report import Fault, Report
 
 NO_LEDGER = "WARNING: no ledger. Cumulative privacy loss for these households is not tracked, and the label says so."
-NOT_OF_A_SPEC = {"source", "parameters", "operator_record", "next_window", "again"}
-NOT_THE_SPECS = "WARNING: the ledger that the spec states is not debited, because of --no-ledger."
+LEDGER_IGNORED = "WARNING: the ledger that the spec states is not debited, because of --no-ledger."
+FILE_WIDTH = 160
+"""Columns of tables that do not go to a terminal."""
 
 
-def run(
+@o.takes(o.TABLES, o.GRID, o.TIME, o.BOUNDS, o.BUDGET, o.ENGINE, o.OUT)
+def check(
+    flags: o.Flags,
     source: o.Source = None,
-    households: o.Households = None,
-    timezone: o.Timezone = None,
-    timestamps: o.Timestamps = None,
-    unit: o.Unit = None,
-    interval: o.Interval = None,
-    extent: o.Extent = None,
-    grid: o.Cells = None,
-    cell_size: o.CellSize = None,
-    crs: o.Crs = None,
-    start: o.Start = None,
-    step: o.Step = None,
-    steps: o.Steps = None,
-    bound: o.Bound = None,
-    bound_step: o.BoundStep = None,
-    bound_window: o.BoundWindow = None,
-    epsilon: o.Epsilon = None,
-    acknowledge: o.Acknowledge = False,
-    mechanism: o.MechanismName = None,
-    parameters: o.Parameters = None,
-    profile: o.Profile = None,
-    title: o.Title = None,
-    publisher: o.Publisher = None,
-    bound_origin: o.BoundOrigin = None,
-    choices: o.Choices = None,
-    ledger: o.Ledger = None,
-    population: o.Population = None,
-    no_ledger: o.NoLedger = False,
-    engine: o.EngineName = None,
-    master: o.Master = None,
-    database: o.Database = None,
-    memory: o.Memory = None,
-    scratch: o.Scratch = None,
-    out: o.Out = None,
-    next_window: o.Next = False,
-    again: o.Again = False,
-    operator_record: o.OperatorRecord = None,
+    strict: Annotated[bool, typer.Option("--strict", help="Fail if anything was dropped")] = False,
+) -> None:
+    """Show what a publication would drop and why, without publishing. For the operator only.
+
+    Takes the flags of `publish` but those of the label; bounds, epsilon and --out are not needed. Of a series (a spec
+    with a cadence) it looks at the next window, and what is missing fails only once that one is over.
+    """
+    from gridveil.cli import show
+    from gridveil.publishing.check import check as check_tables
+    from gridveil.publishing.next_release import upcoming
+    from gridveil.publishing.plan import Plan
+
+    spec = o.spec_from(source, flags)
+    series = spec.cadence is not None
+    plan = Plan.of(upcoming(spec) if series else spec)
+    waits = series and _print_window(plan)
+    try:
+        with show.bars(spec.scratch) as progress:
+            report = check_tables(plan.spec, progress=progress)
+    except InputError as error:
+        if not waits:
+            raise
+        show.out.print(f"There is nothing to look at yet ({error}).")
+        return
+    show.report(report, show.out)
+    if not report.counted and not waits:
+        msg = "no reading counts: there is nothing to publish"
+        raise InputError(msg, code="nothing-counted")
+    if strict and _findings(report, plan.spec):
+        msg = "--strict: there is something to report"
+        raise InputError(msg, code="findings-strict")
+
+
+def _print_window(plan: Plan) -> bool:
+    """Print which window of a series is checked, and what it waits for; return whether it is not over yet."""
+    from datetime import UTC, datetime
+
+    from gridveil.cli import show
+    from gridveil.model.window import timezone
+    from gridveil.publishing.next_checks import missing_interval
+
+    zone = plan.spec.tables()[0].timezone
+    start, end = (f"{at.astimezone(timezone(zone)):%Y-%m-%d %H:%M}" for at in (plan.window.start, plan.window.end))
+    show.out.print(f"The next window of the series: {start} to {end} ({zone}).")
+    waits = plan.window.end > datetime.now(UTC)
+    if waits:
+        show.out.print(f"It is not over: `publish --next` waits until {end}.")
+    missing = missing_interval(plan.spec, plan.window)
+    if missing is not None:
+        show.out.print(f"WARNING: {missing}. `publish --next` waits for it.")
+    return waits
+
+
+def _findings(report: Report, spec: Spec) -> list[Fault]:
+    """Return the faults that fail `--strict`. Files of whole days have rows outside of the window, as they should."""
+    from gridveil.trusted.engines.base.partitions import has_fields
+    from gridveil.trusted.source.rules import OUTSIDE_STEPS
+
+    by_days = spec.readings is not None and has_fields(spec.readings.path)
+    return [fault for fault in report.faults if not (by_days and fault.code == OUTSIDE_STEPS)]
+
+
+@o.takes(o.TABLES, o.GRID, o.TIME, o.BOUNDS, o.BUDGET, o.OUT)
+def plan(
+    flags: o.Flags,
+    source: o.Source = None,
+    expect: Annotated[int, typer.Option(min=1, help="Rough public number of households")] = 1000,
+    figure: Annotated[Path | None, typer.Option(help="Draw the curve: a new .png, .svg or .pdf file")] = None,
+) -> None:
+    """Show what error to expect at each epsilon, and suggest a grid and a step, before any data is read.
+
+    Rehearses the publication on an invented town with as many households as you expect, for about 20 seconds. Takes the
+    flags of `publish` but those of the label; the tables and --out are not needed, and not touched.
+    """
+    from rich.console import Console
+
+    from gridveil.cli import show
+    from gridveil.model.files import check_new, write_new
+    from gridveil.simulate import plan_report
+    from gridveil.simulate.planning import plan as rehearse_plan
+
+    check_new([figure])
+    if figure is not None:
+        from gridveil.report.figures.style import as_file, check_format
+
+        kind = check_format(figure)
+    spec = o.spec_from(source, flags, tables=False)
+    with show.bars() as progress:
+        outlook = rehearse_plan(spec, expect=expect, progress=progress)
+    console = Console(highlight=False)
+    console.width = console.width if console.is_terminal else FILE_WIDTH
+    show.out.print(plan_report.heading(outlook))
+    console.print(plan_report.expectations(outlook))
+    summary, *others = plan_report.sentences(outlook)
+    show.out.print(summary)
+    console.print(plan_report.sizes(outlook))
+    for sentence in (*others, *plan_report.privacy(outlook.epsilon, spec.cadence)):
+        show.out.print(sentence)
+    if figure is not None:
+        write_new(figure, as_file(plan_report.draw_outlook(outlook), kind))
+        show.out.print(f"Wrote {figure}")
+
+
+@o.takes(o.TABLES, o.GRID, o.TIME, o.BOUNDS, o.BUDGET, o.LABEL, o.LEDGER, o.ENGINE, o.OUT)
+def publish(
+    flags: o.Flags,
+    source: o.Source = None,
+    next_window: Annotated[
+        bool, typer.Option("--next", help="The next window of a series: the spec has a cadence, --out is the series")
+    ] = False,
+    again: Annotated[
+        bool,
+        typer.Option("--again", help="With --next: try a window once more that was debited, and has no release"),
+    ] = False,
+    operator_record: Annotated[
+        Path | None,
+        typer.Option(
+            help="A new file for the operator only: digests and counts of what was read, never to be published"
+        ),
+    ] = None,
 ) -> None:
     """Publish a release from a spec, or from the same as flags (flags override the spec).
 
@@ -66,28 +157,28 @@ def run(
     spent whatever happens then. Standard output says only what is public.
     What was dropped goes to standard error, for the operator.
     """
-    flags = {name: value for name, value in locals().items() if name not in NOT_OF_A_SPEC}
     from gridveil.cli import show
     from gridveil.publishing.debit import debited
     from gridveil.publishing.next_release import Waiting, run_next
-    from gridveil.publishing.run import run as publish
+    from gridveil.publishing.run import run
     from gridveil.release.format.label import bounds_in_words, warnings
     from gridveil.trusted.budget import PureDP
 
     if again and not next_window:
         msg = "--again is for a window of a series: give it with --next"
         raise UsageError(msg, code="again-without-next")
-    spec = o.spec_from(source, parameters, flags)
+    spec = o.spec_from(source, flags)
     if spec.no_ledger:
         spec.check_ledger()
         show.operator.print(NO_LEDGER, style="bold red")
-        if o.spec_from(source, parameters, {**flags, "no_ledger": False}).ledger is not None:
-            show.operator.print(NOT_THE_SPECS, style="bold red")
-    with show.bars(spec.scratch) as tell:
+        others = {name: value for name, value in flags.items() if name != "no_ledger"}
+        if o.spec_from(source, others).ledger is not None:
+            show.operator.print(LEDGER_IGNORED, style="bold red")
+    with show.bars(spec.scratch) as progress:
         published = (
-            run_next(spec, again=again, progress=tell, record=operator_record)
+            run_next(spec, again=again, progress=progress, record=operator_record)
             if next_window
-            else publish(spec, progress=tell, record=operator_record)
+            else run(spec, progress=progress, record=operator_record)
         )
     if isinstance(published, Waiting):
         show.out.print(str(published))
@@ -103,7 +194,7 @@ def run(
         f"Epsilon {privacy.epsilon:g} is spent now, and publishing the same households again adds to it: "
         "try grids with plan, not with publish."
     )
-    show.out.print(_due(spec) if next_window else again_costs)
+    show.out.print(_next_window(spec) if next_window else again_costs)
     place = published.path.parent if next_window else published.path
     show.out.print(f"Next: {show.command('serve', place, '--open')}")
     show.out.print(f"      {show.command('query', place)}")
@@ -114,7 +205,7 @@ def run(
     show.report(published.report, show.operator)
 
 
-def _due(spec: Spec) -> str:
+def _next_window(spec: Spec) -> str:
     """Return when the next window of a series can be published."""
     from datetime import UTC, datetime
 

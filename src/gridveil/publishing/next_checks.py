@@ -35,7 +35,7 @@ MOST_NAMED = 3
 RESTORE = (
     "bring back the ledger that they were debited to, whole: its newest backup (of a file with its .head), checked "
     "with gridveil ledger verify LEDGER RELEASE... --against EXPORT. If it is lost for good, the series ends here; "
-    "begin another one with a new ledger and another --out, and state in --choices what this one has spent"
+    "begin another one with a new ledger and another --out, and state in its spec (choices) what this one has spent"
 )
 
 

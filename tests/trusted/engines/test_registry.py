@@ -36,7 +36,7 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_publication_reaches_it() -> None:
-    spec = options.spec_from("metering.readings", None, {**PUBLIC, **GIVEN})
+    spec = options.spec_from("metering.readings", {**PUBLIC, **GIVEN})
     assert [table.table for table in spec.tables()] == ["metering.readings", "metering.homes"]
     with pytest.raises(ConnectionError, match="warehouse://here"):
         Plan.of(spec).ingest()

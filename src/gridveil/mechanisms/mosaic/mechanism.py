@@ -38,8 +38,8 @@ class Mosaic:
 
     noise: of the sums over space; `staircase` is much smaller at epsilon 10 and above, where it reveals lonely
         households almost exactly.
-    profile: a public shape of the day to start from, as 24 numbers for weekdays and 24 for weekends (`--profile FILE`
-        reads them); by default every hour is alike until measured.
+    profile: a public shape of the day to start from, as 24 numbers for weekdays and 24 for weekends (`profile` in
+        a spec names a file of them); by default every hour is alike until measured.
     profile_zone: whose clock its hours are of.
     seed: of the draws behind error bars. It protects nothing.
     """

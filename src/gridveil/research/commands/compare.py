@@ -21,22 +21,6 @@ WIDE = 200
 PARTIAL = ".partial.jsonl"
 AGAIN = "interrupted; give the same command again to go on"
 NOT_KEPT = "interrupted; nothing was kept (with --json FILE, the same command given again would go on)"
-NOT_OF_A_SPEC = frozenset(
-    [
-        "source",
-        "spec",
-        "mechanisms",
-        "epsilon",
-        "repeats",
-        "clip",
-        "workload",
-        "placement",
-        "points",
-        "weight",
-        "json",
-        "figure",
-    ]
-)
 
 
 class Interrupted(GridveilError):  # noqa: N818  # no error, but told and ended as one
@@ -45,24 +29,18 @@ class Interrupted(GridveilError):  # noqa: N818  # no error, but told and ended 
     exit_code = 130
 
 
+@o.takes(o.TABLES, o.GRID, o.TIME, o.BOUNDS)
 def run(
+    *,
     source: o.Source = None,
-    households: o.Households = None,
-    spec: Annotated[Path | None, typer.Option(help="A spec (.toml)", rich_help_panel=o.TABLES)] = None,
-    timezone: o.Timezone = None,
-    timestamps: o.Timestamps = None,
-    unit: o.Unit = None,
-    interval: o.Interval = None,
-    extent: o.Extent = None,
-    grid: o.Cells = None,
-    cell_size: o.CellSize = None,
-    crs: o.Crs = None,
-    start: o.Start = None,
-    step: o.Step = None,
-    steps: o.Steps = None,
-    bound: o.Bound = None,
-    bound_step: o.BoundStep = None,
-    bound_window: o.BoundWindow = None,
+    spec: Annotated[Path | None, typer.Option(help="A spec (.toml)", rich_help_panel="Tables")] = None,
+    flags: o.Flags,
+    bound: Annotated[
+        str | None,
+        typer.Option(
+            help="auto: choose the bound on the total privately, with part of epsilon", rich_help_panel="Privacy"
+        ),
+    ] = None,
     mechanisms: Annotated[
         str, typer.Option(help="Names with commas between; NAME:PARAMETER=VALUE", rich_help_panel=COMPARISON)
     ] = "all",
@@ -93,7 +71,6 @@ def run(
     Takes the tables, grid, time and bounds of `publish`; with both --bound-window and --bound auto, both are tried.
     A comparison that is stopped goes on where it was when it is asked again with the same --json.
     """
-    flags = {name: value for name, value in locals().items() if name not in NOT_OF_A_SPEC}
     from rich.console import Console
 
     from gridveil.cli import show
@@ -127,7 +104,7 @@ def run(
 
         kind = check_format(figure)
     keep = json.with_name(json.name + PARTIAL) if json else None
-    settings = o.spec_from(source, None, flags, str(spec) if spec else None)
+    settings = o.spec_from(source, flags if bound is None else {**flags, "bound": bound}, spec)
     show.operator.print(NOT_PRIVATE, style="bold red")
     try:
         with study_bar("compare") as tell:

@@ -18,7 +18,7 @@ from rich.progress import (
 from rich.text import Text
 
 from gridveil.cli import show
-from gridveil.cli.stages import StageLines
+from gridveil.cli.show import StageLines
 
 STEADY = 60.0
 """Seconds of work that the rate is taken over: trials differ much in length."""

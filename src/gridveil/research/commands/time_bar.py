@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from gridveil.cli import show
-from gridveil.cli.stages import StageLines
+from gridveil.cli.show import StageLines
 from gridveil.research.paper.run import Progress as Done
 
 STEADY = 300.0

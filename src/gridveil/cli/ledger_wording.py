@@ -1,4 +1,4 @@
-"""What `gridveil ledger` shows: a population and its debits in words, in tables, and for the picture."""
+"""The wording of `gridveil ledger`: a population and its debits as sentences, tables and a figure."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ if TYPE_CHECKING:
 
     from gridveil.report.figures.burn_down import FigureWords
 
-LONGEST_NAME = 30
-"""Letters of a population's name in the heading of a picture."""
+NAME_LENGTH = 30
+"""Letters of a population's name in the title of a figure."""
 
-ALMOST_THE_SAME = 0.85
-"""How much alike names are, as difflib counts, from which on one may be a slip for the other."""
+SIMILAR = 0.85
+"""Similarity of two names (difflib) from which on one may be a typing error for the other."""
 
 RECORDED, NONE = "recorded", "none: stays spent"
 
@@ -55,8 +55,8 @@ def amount(exact: Fraction) -> str:
     return f"{text} (about {float(exact):.3g})" if "/" in text else text
 
 
-def promised(population: Population) -> list[str]:
-    """Return what a new population was promised, and what that is worth."""
+def promise(population: Population) -> list[str]:
+    """Return what the cap of a new population promises, and what an attacker can learn at it."""
     cap, window = amount(population.cap), population.window
     what = "a household" if window is None else f"the readings of a household in one {window}"
     limited = (
@@ -83,29 +83,29 @@ def _at_the_cap(population: Population) -> AttackStatement:
     return of_a_window(attack_rates(cap, OF_A_WINDOW), population.window, str(population.cap))
 
 
-def beside(population: str, there: Sequence[str]) -> list[str]:
-    """Return what to know of the populations that a new one is beside, above all if its name may be a slip.
+def other_populations(population: str, existing: Sequence[str]) -> list[str]:
+    """Return what a new population means next to the existing ones, and a warning if its name may be a typing error.
 
-    >>> [sentence[:47] for sentence in beside("West-Londn", ["leeds", "west-london"])]
+    >>> [sentence[:47] for sentence in other_populations("West-Londn", ["leeds", "west-london"])]
     ['Already in this ledger: leeds, west-london. A h', 'WARNING: West-Londn is almost the name west-lon']
     """
-    if not there:
+    if not existing:
         return []
-    by_letters = {name.casefold(): name for name in there}
-    close = get_close_matches(population.casefold(), by_letters, n=1, cutoff=ALMOST_THE_SAME)
+    folded = {name.casefold(): name for name in existing}
+    close = get_close_matches(population.casefold(), folded, n=1, cutoff=SIMILAR)
     warnings = [
-        f"WARNING: {population} is almost the name {by_letters[name]}. If you meant that one, publish with it: this "
+        f"WARNING: {population} is almost the name {folded[name]}. If you meant that one, publish with it: this "
         "is a second population, with a cap of its own."
         for name in close
     ]
     return [
-        f"Already in this ledger: {', '.join(there)}. A household in two populations loses the sum of both.",
+        f"Already in this ledger: {', '.join(existing)}. A household in two populations loses the sum of both.",
         *warnings,
     ]
 
 
-def tell(account: LedgerAccount, console: Console) -> None:
-    """Show a population."""
+def print_account(account: LedgerAccount, console: Console) -> None:
+    """Print a population with its debits."""
     console.print(account.population.name, style="bold")
     for sentence in _standing(account):
         console.print(sentence)
@@ -183,12 +183,12 @@ def _windows(account: LedgerAccount) -> Table:
     return table
 
 
-def picture(account: LedgerAccount) -> tuple[Figure, FigureWords]:
-    """Return the burn-down picture, and what it shows in words."""
+def draw_account(account: LedgerAccount) -> tuple[Figure, FigureWords]:
+    """Return the burn-down figure, and its title and description."""
     from gridveil.report.figures.burn_down import FigureWords, SpentBar, draw_releases, draw_windows, shortened
 
     population, standing = account.population, account.standing
-    name, cap = shortened(population.name, LONGEST_NAME), float(standing.cap)
+    name, cap = shortened(population.name, NAME_LENGTH), float(standing.cap)
     if population.window is None:
         words = FigureWords(
             f"{name}: epsilon {amount(standing.remaining)} of {amount(standing.cap)} is left",
@@ -235,7 +235,7 @@ def _count(number: int, thing: str) -> str:
 
 
 def _plain(text: object) -> Text:
-    """Return a text that is shown letter by letter: whoever wrote it, it is no markup and no command to a terminal."""
+    """Return text without control characters, never taken for markup: it comes from other people."""
     return Text("".join(letter if letter.isprintable() else " " for letter in str(text)))
 
 

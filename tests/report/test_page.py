@@ -206,8 +206,8 @@ def test_equal_values_are_not_ranked(made: Made) -> None:
     alike = Estimate(np.full((8, 5, 48), 2000.0), NoisyParts(None, np.array(2000.0), np.array(1.0)))
     page = make_page(made(window=window, estimate=alike), name="r")
     text = Reader(page).text
-    assert "This release does not tell cells apart" in text
-    assert "This release does not tell times apart" in text
+    assert "This release does not rank cells" in text
+    assert "This release has no highest time" in text
     assert "Highest hour" not in text
     assert 'class="cell" style' not in page
 

@@ -13,7 +13,7 @@ from gridveil.model.window import Window
 from gridveil.release.format.write import write_release
 from gridveil.release.query.highest import values_at
 from gridveil.release.query.open import open_release
-from gridveil.report.parts import parts_of
+from gridveil.report.when import parts_of
 
 SPRING = datetime(2013, 3, 28, tzinfo=UTC)  # clocks in London go forward on Sunday the 31st
 

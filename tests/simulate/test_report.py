@@ -14,8 +14,8 @@ from gridveil.model.window import Window
 from gridveil.release.format.label import BoundFacts, GridFacts, Label, MechanismFacts, Privacy, WindowFacts
 from gridveil.release.format.write import write_release
 from gridveil.release.query.open import Release, open_release
-from gridveil.simulate.comparison import Comparison
-from gridveil.simulate.report import write_report
+from gridveil.simulate.demo import Comparison
+from gridveil.simulate.demo_report import write_demo_report
 from gridveil.simulate.town import make_town
 from gridveil.uncertainty import Estimate, NoisyParts
 
@@ -64,7 +64,7 @@ def releases(truth: np.ndarray, folder: Path) -> dict[str, Release]:
 
 @pytest.fixture(scope="module")
 def page(truth: np.ndarray, releases: dict[str, Release], folder: Path) -> str:
-    write_report(folder / "report.html", truth=truth, releases=releases, window=WINDOW, grid=GRID, epsilon=3)
+    write_demo_report(folder, Comparison(truth, releases), name="noise-0.1")
     return (folder / "report.html").read_text("utf-8")
 
 
@@ -75,8 +75,8 @@ def reader(page: str) -> Reader:
 
 def test_the_page_is_well_formed(page: str, reader: Reader) -> None:
     assert reader.open == []
-    charts = re.findall(r'<svg viewBox="0 0 400.*?</svg>\n</svg>', page, re.DOTALL)
-    assert len(charts) == 6
+    charts = re.findall(r'<svg viewBox="0 0 \d+ \d+" role="img".*?</svg>\n</svg>', page, re.DOTALL)
+    assert len(charts) == 6 + 3  # of the section, and of the page: wide, narrow and the typical day
     for chart in charts:
         ET.fromstring(chart)  # noqa: S314 -- our own text
 
@@ -96,21 +96,22 @@ def test_the_warning_comes_first(page: str) -> None:
 
 
 def test_every_picture_is_told_in_words(reader: Reader) -> None:
-    assert len(reader.pictures) == 2 * (3 + 1) + 6
-    assert all(words and len(words) > 20 for words in reader.pictures)
+    # Of the section maps, scales and charts; of the page maps, their scale and hatching, and charts.
+    assert len(reader.pictures) == 2 * (3 + 1) + 6 + (1 + 4) + 2 + 3
+    assert all(words and len(words) > 10 for words in reader.pictures)
 
 
 def test_the_page_says_what_was_promised_and_how_to_go_on(reader: Reader) -> None:
     words = reader.text
     assert "ε = 3" in words
-    assert "one household, with its entire series" in words
-    assert "at most 20 kWh in a step and 136 kWh in the published window" in words
+    assert "imitates a release with epsilon 3" in words
+    assert "at most 20 kWh a step and 136 kWh in the published window" in words
     assert "NOT PRIVATE" in words
     assert "All 2 releases of one town together would be ε = 6." in words
-    assert "What the error bars do not cover" in words
-    assert "gridveil query DIR --x 0:10 --y 0:10" in words
-    assert "gridveil info DIR" in words
-    assert "gridveil serve DIR --open" in words
+    assert "What that does not mean" in words
+    assert "gridveil query noise-0.1 --x 0:1 --y 0:1" in words
+    assert "gridveil serve noise-0.1 --open" in words
+    assert "nothing in it that the release does not have" not in words
     assert "good <one>" in words
 
 
@@ -122,7 +123,7 @@ def test_the_picture_is_a_large_png(folder: Path) -> None:
 
 
 def test_scores_tell_good_from_bad(truth: np.ndarray, releases: dict[str, Release]) -> None:
-    comparison = Comparison(truth, releases, GRID, WINDOW)
+    comparison = Comparison(truth, releases)
     for workload, good in comparison.scores("good <one>").items():
         bad = comparison.scores("bad")[workload]
         assert good.mre.percent < bad.mre.percent / 10
@@ -132,7 +133,7 @@ def test_scores_tell_good_from_bad(truth: np.ndarray, releases: dict[str, Releas
 
 
 def test_a_curve_is_the_release_asked_step_by_step(truth: np.ndarray, releases: dict[str, Release]) -> None:
-    comparison = Comparison(truth, releases, GRID, WINDOW)
+    comparison = Comparison(truth, releases)
     busy = comparison.places()[1]
     curve = comparison.curve(busy, "bad")
     np.testing.assert_allclose(curve.truth, truth[slice(*busy.x), slice(*busy.y)].sum((0, 1)))
@@ -150,13 +151,14 @@ def test_a_single_cell_and_step_can_be_reported(tmp_path: Path, kwh: float) -> N
     )
     truth = np.full((1, 1, 1), kwh)
     releases = {"only": released(tmp_path, truth, 1.0, grid, window)}
-    write_report(tmp_path / "report.html", truth=truth, releases=releases, window=window, grid=grid, epsilon=1)
+    write_demo_report(tmp_path, Comparison(truth, releases), name="noise-1.0")
+    assert Reader((tmp_path / "report.html").read_text("utf-8")).open == []
     assert (tmp_path / "demo.png").exists()
 
 
 def test_imports_stay_light() -> None:
     program = (
         "import sys, gridveil.simulate.town, gridveil.simulate.rehearse; assert 'matplotlib' not in sys.modules; "
-        "import gridveil.simulate.report; assert 'matplotlib.pyplot' not in sys.modules"
+        "import gridveil.simulate.demo_report; assert 'matplotlib.pyplot' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", program], check=True)

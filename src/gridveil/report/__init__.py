@@ -1,1 +1,1 @@
-"""One self-contained page about a release, to be mailed to whoever plans with it."""
+"""One self-contained page about a release, to be mailed to people who plan with it."""

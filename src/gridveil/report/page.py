@@ -1,4 +1,4 @@
-"""The page: all of a release that a planner needs, in one file that loads nothing."""
+"""One page about a release: all that a planner needs, in one file that loads nothing."""
 
 from __future__ import annotations
 
@@ -8,41 +8,76 @@ from html import escape
 from importlib.resources import files
 from pathlib import Path
 from string import Template
+from typing import NamedTuple
 
 from gridveil.model.files import new_file
 from gridveil.model.progress import Progress, silent
 from gridveil.release.format import wording
 from gridveil.release.format.files import VALUES
-from gridveil.release.format.label import Label, warnings
+from gridveil.release.format.label import Label, attacks_in_words, bounds_in_words, warnings
 from gridveil.release.format.readme import bibtex, cite
 from gridveil.release.query.open import Release
 from gridveil.release.series.series_label import SeriesLabel
-from gridveil.report import high
-from gridveil.report.contents import contents
-from gridveil.report.parts import parts_of
-from gridveil.report.promise import promise
-from gridveil.report.when import when
-from gridveil.report.where import where
-from gridveil.report.words import day_of, per, span, steps_of
+from gridveil.report.formatting import day_of, html_list, per, span, steps_of
+from gridveil.report.when import parts_of, when
+from gridveil.report.where import highest_table, rank_cells, where
 
 READABLE = 0o644
 STAGE = "draw the report"
 
+METHOD = (
+    "The method is called differential privacy. It is a mathematical promise about what this release can reveal, "
+    "for any reader, whatever else they know."
+)
+NOISE = (
+    "Random noise was added to every number that was taken from the readings, before anything was published. What you "
+    "see was computed from those noisy numbers, and from what is public anyway."
+)
+EPSILON = "It says how much a release may depend on any one household: the smaller, the stronger the protection."
 
-def write_report(release: Release, path: Path, *, name: str, zone: str = "UTC", progress: Progress = silent) -> None:
+FILES = (
+    "the files <code>consumption.nc</code> (every cell and step with its standard error; opens in Python and QGIS), "
+    "<code>label.json</code> (the privacy statement) and <code>README.md</code>"
+)
+PASSING_ON = "This page may be passed on as the release may: it has nothing in it that the release does not have."
+
+
+class PageSection(NamedTuple):
+    """A section that a caller adds to the page, as HTML, and the warning that comes first because of it."""
+
+    warning: str
+    html: str
+
+
+def write_report(
+    release: Release,
+    path: Path,
+    *,
+    name: str,
+    zone: str = "UTC",
+    section: PageSection | None = None,
+    progress: Progress = silent,
+) -> None:
     """Write the page about a release, whose folder has this name, to a new file."""
-    page = make_page(release, name=name, zone=zone, progress=progress)
+    page = make_page(release, name=name, zone=zone, section=section, progress=progress)
     with new_file(path) as aside:
         aside.write_text(page, "utf-8")
         aside.chmod(READABLE)
 
 
-def make_page(release: Release, *, name: str, zone: str = "UTC", progress: Progress = silent) -> str:
-    """Return the page about a release. zone: whose clock typical days go by."""
+def make_page(
+    release: Release,
+    *,
+    name: str,
+    zone: str = "UTC",
+    section: PageSection | None = None,
+    progress: Progress = silent,
+) -> str:
+    """Return the page about a release. zone: of typical days and parts of the day."""
     label, grid, window = release.label, release.grid, release.window
     parts = parts_of(window, zone)
     progress(STAGE, 0.0)
-    ranked = high.told_apart(release)
+    ranked = rank_cells(release)
     progress(STAGE, 1 / 3)
     maps = where(release, parts, ranked)
     progress(STAGE, 2 / 3)
@@ -53,7 +88,9 @@ def make_page(release: Release, *, name: str, zone: str = "UTC", progress: Progr
         "title": escape(label.heading),
         "publisher": escape(label.publisher),
         "published": day_of(label.published),
-        "warnings": "".join(f'<p class="warning">{escape(words)}</p>' for words in _warnings(label)),
+        "warnings": "".join(f'<p class="warning">{escape(words)}</p>' for words in _warnings(label, section)),
+        "section": "" if section is None else section.html,
+        "passing_on": PASSING_ON if section is None else escape(section.warning),
         "period": span(window.start, window.end),
         "size": f"{grid.nx:,} by {grid.ny:,}",
         "steps": steps_of(window.steps, window.step),
@@ -61,10 +98,10 @@ def make_page(release: Release, *, name: str, zone: str = "UTC", progress: Progr
         "error_bars": escape(wording.error_bars(corrected=corrected, about_the_truth=release.about_the_truth)),
         "zone": escape(zone),
         "parts_of": _parts_in_words([part.name for part in parts], zone),
-        "highest": high.table(ranked, grid),
+        "highest": highest_table(ranked, grid),
         "cite": escape(cite(label)),
         "bibtex": escape(bibtex(label)),
-        "contents": contents(label, escape(name)),
+        "contents": _contents(label, escape(name)),
         "quoted": escape(shlex.quote(name)),
         "file": escape(json.dumps(_values(label, name))),
         **_noise(label),
@@ -72,7 +109,7 @@ def make_page(release: Release, *, name: str, zone: str = "UTC", progress: Progr
         "mechanism": escape(label.mechanism.name),
         **maps,
         **curves,
-        **promise(label),
+        **_promise(label),
     }
     return Template((files("gridveil.report") / "page.html").read_text("utf-8")).substitute(fields)
 
@@ -83,7 +120,7 @@ def _values(label: Label, name: str) -> str:
 
 
 def _noise(label: Label) -> dict[str, str]:
-    """Say what the noise is for."""
+    """Return what the noise is for."""
     kind = "Household electricity consumption"
     if not label.private:
         return {
@@ -96,8 +133,9 @@ def _noise(label: Label) -> dict[str, str]:
     }
 
 
-def _warnings(label: Label) -> list[str]:
-    return warnings(label) if label.private else [wording.NOT_PRIVATE_WHY]
+def _warnings(label: Label, section: PageSection | None) -> list[str]:
+    own = warnings(label) if label.private else [wording.NOT_PRIVATE_WHY]
+    return own if section is None else [section.warning, *own]
 
 
 def _parts_in_words(names: list[str], zone: str) -> str:
@@ -105,3 +143,54 @@ def _parts_in_words(names: list[str], zone: str) -> str:
         return ""
     what = "parts of the day" if len(names) > len(("weekdays", "weekends")) else "parts of the week"
     return f"The small maps show {what} by the clock in {escape(zone)}, with the colours and hatching of the large one."
+
+
+def _promise(label: Label) -> dict[str, str]:
+    """Return the fields of the page about privacy: plain words, and no promise stronger than the label's."""
+    return {
+        "method": METHOD if label.private else "This is a test of the method: nobody is protected.",
+        "protected": html_list(_protected(label)),
+        "strength": html_list(_strength(label)),
+        "not_covered": html_list(label.not_covered_in_words()),
+        "bounds": html_list(bounds_in_words(label)),
+    }
+
+
+def _protected(label: Label) -> list[str]:
+    if not label.private:
+        return [wording.NOT_PRIVATE_WHY]
+    unit = wording.UNITS[label.privacy.unit]
+    return [
+        f"{unit[:1].upper()}{unit[1:]}.",
+        NOISE,
+    ]
+
+
+def _strength(label: Label) -> list[str]:
+    epsilon = label.privacy.epsilon
+    if not label.private:
+        return [f"Not at all. It imitates a release with epsilon {wording.exact(epsilon)}."]
+    return [
+        f"Epsilon is {wording.exact(epsilon)}. {EPSILON}",
+        wording.promise(epsilon, label.releases),
+        *attacks_in_words(label),
+        *warnings(label),
+    ]
+
+
+def _contents(label: Label, folder: str) -> str:
+    """Return what is in the folder with this (escaped) name: a release, or a series of them."""
+    if not isinstance(label, SeriesLabel):
+        return f"The release itself is the folder <code>{folder}</code>, with {FILES}."
+    latest = escape(label.parts[-1].path)
+    each = sorted({part.epsilon for part in label.parts})
+    one = wording.exact(each[0])
+    epsilons = f"of epsilon {one} each" if len(each) == 1 else f"of epsilon {one} to {wording.exact(each[-1])} each"
+    several = len(label.parts) > 1
+    how_many = f"{len(label.parts):,} releases {epsilons}" if several else f"one release of epsilon {one}"
+    total = f" (their sum is {wording.exact(label.privacy.epsilon)})" if several else ""
+    return (
+        f"The folder <code>{folder}</code> is a series; this page is about {how_many}{total}. Every release is a "
+        f"folder of its own in it, <code>{folder}/{latest}</code> for example, with {FILES}. "
+        f"<code>{folder}/catalogue.json</code> lists them, and gridveil reads them as one."
+    )

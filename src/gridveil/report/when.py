@@ -1,10 +1,10 @@
-"""Curves: the whole map over time, a typical day and a typical week, with their 95 % bands."""
+"""Section "When": the whole map over time, the typical day and week with 95 % bands, and parts of the day."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from html import escape
 
 import numpy as np
@@ -14,19 +14,28 @@ from gridveil.geography.area import Area
 from gridveil.model.arrays import Floats
 from gridveil.model.window import Window
 from gridveil.release.query.open import Answer, QueryAnswers, Release
-from gridveil.release.query.profile import typical
+from gridveil.release.query.profile import time_zone, typical
 from gridveil.report.figures.axis import round_times
 from gridveil.report.figures.chart import ChartLine, line_chart
-from gridveil.report.words import amount, interval, moment, per, span
+from gridveil.report.formatting import amount, interval, moment, per, span
 
-MOST_POINTS = 1000
+MAX_POINTS = 1000
 LENGTHS = [timedelta(hours=hours) for hours in (1, 2, 3, 4, 6, 24, 48, 7 * 24, 14 * 24, 28 * 24)]
-"""Of points, and none between a quarter and a whole day: halves of days would only jump up and down."""
+"""Of points. None between a quarter of a day and a day: halves of days would only jump up and down."""
 WIDE, NARROW = (860, 280), (400, 240)
-ALIKE = 1e-6  # as a part of the value: nothing but rounding
-ROOM = 0.05  # above the highest band
+EQUAL = 1e-6  # relative difference: nothing but rounding
+MARGIN = 0.05  # above the highest band
 MINUTES_OF_DAY = 24 * 60
 WEEK = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
+DAY = timedelta(days=1)
+QUARTERS = (
+    ("Night", "0:00 to 6:00"),
+    ("Morning", "6:00 to 12:00"),
+    ("Afternoon", "12:00 to 18:00"),
+    ("Evening", "18:00 to 24:00"),
+)
+HALVES = (("Weekdays", "Monday to Friday"), ("Weekends", "Saturday and Sunday"))
+WORK_DAYS = 5
 
 
 @dataclass(frozen=True)
@@ -83,16 +92,16 @@ def when(release: Release, zone: str) -> dict[str, str]:
 
 
 def _peak(curve: ReportCurve) -> dict[str, str]:
-    """Say when most was used, unless all times are the same."""
+    """Return when most was used, unless all times are the same."""
     window, answers = curve.window, curve.answers
     top = int(np.argmax(answers.value))
     first = int(curve.firsts[top])
     start = window.start + first * window.step
     end = window.start + min(first + curve.every, window.steps) * window.step
-    alike = len(answers.value) > 1 and float(np.ptp(answers.value)) <= ALIKE * abs(float(answers.value[top]))
+    alike = len(answers.value) > 1 and float(np.ptp(answers.value)) <= EQUAL * abs(float(answers.value[top]))
     highest = f"Highest {per(end - start)}: {span(start, end)} (UTC)"
     return {
-        "peak": "This release does not tell times apart" if alike else highest,
+        "peak": "This release has no highest time: all are the same" if alike else highest,
         "peak_kwh": amount(float(answers.value[top])),
         "peak_interval": f"{amount(float(answers.low[top]))} to {amount(float(answers.high[top]))}",
     }
@@ -100,9 +109,9 @@ def _peak(curve: ReportCurve) -> dict[str, str]:
 
 def _every(window: Window) -> int:
     """Return how many steps make a point: one, or as many as make a round length, or as it needs."""
-    if window.steps <= MOST_POINTS:
+    if window.steps <= MAX_POINTS:
         return 1
-    least = -(-window.steps // MOST_POINTS)
+    least = -(-window.steps // MAX_POINTS)
     round_ones = [length // window.step for length in LENGTHS if length % window.step == timedelta(0)]
     return next((every for every in round_ones if every >= least), least)
 
@@ -111,7 +120,7 @@ def _charts(curve: ReportCurve, unit: str) -> str:
     """Draw the curve twice, wide for screens and paper, narrow for phones; the style sheet shows one."""
     answers, window = curve.answers, curve.window
     top = int(np.argmax(answers.value))
-    told = (
+    text = (
         f"The whole map over time: from {amount(float(answers.value.min()))} to {amount(float(answers.value.max()))} "
         f"{unit}, highest on {moment(window.start + int(curve.firsts[top]) * window.step)}; the 95 % interval is "
         f"{amount(float((answers.high - answers.low).mean()))} kWh wide on average"
@@ -120,7 +129,7 @@ def _charts(curve: ReportCurve, unit: str) -> str:
     lines = [ChartLine(answers.value, "released", (answers.low, answers.high))]
     return "".join(
         f'<div class="{name}">'
-        + line_chart(lines, at=curve.middles, marks=marks, span=_span(lines), unit=unit, description=told, size=size)
+        + line_chart(lines, at=curve.middles, marks=marks, span=_span(lines), unit=unit, description=text, size=size)
         + "</div>"
         for name, size in (("wide", WIDE), ("narrow", NARROW))
     )
@@ -159,27 +168,63 @@ def _profile(
 ) -> str:
     """Draw averages at the middles of their steps."""
     lines = [ChartLine(answers.value, style, (answers.low, answers.high)) for answers, style in kinds.values()]
-    told = "; ".join(
+    description = "; ".join(
         f"{title}, {kind}: from {amount(float(answers.value.min()))} to {amount(float(answers.value.max()))} {unit}"
         for kind, (answers, _) in kinds.items()
     )
-    swatches = "".join(
-        f'<span class="key"><svg viewBox="0 0 36 14" aria-hidden="true"><path class="{style}" d="M0,7 36,7"/></svg>'
-        f"{kind}</span>"
-        for kind, (_, style) in kinds.items()
-    )
-    key = swatches if len(kinds) > 1 else next(iter(kinds))
+    key = "".join(swatch(style, kind) for kind, (_, style) in kinds.items()) if len(kinds) > 1 else next(iter(kinds))
     at = starts + np.median(np.diff(starts)) / 2
-    chart = line_chart(lines, at=at, marks=marks, span=_span(lines), unit=unit, description=told)
+    chart = line_chart(lines, at=at, marks=marks, span=_span(lines), unit=unit, description=description)
     return f"<figure><figcaption><b>{title}</b> {key}</figcaption>{chart}</figure>"
 
 
+def swatch(style: str, name: str) -> str:
+    """Return a line of a chart and its name, for the key; `band` is the area around a line."""
+    shape = '<rect class="band released" width="36" height="14"/>'
+    line = shape if style == "band" else f'<path class="{style}" d="M0,7 36,7"/>'
+    return f'<span class="key"><svg viewBox="0 0 36 14" aria-hidden="true">{line}</svg>{name}</span>'
+
+
 def _span(lines: Sequence[ChartLine]) -> tuple[float, float]:
-    """Return the kWh that a chart goes from and to: zero, lines and bands are on it."""
+    """Return the lowest and highest kWh of a chart, which shows zero, all lines and all bands."""
     ends = [end for line in lines for end in (line.kwh, *(line.band or ()))]
     bottom, top = min(0.0, *(float(end.min()) for end in ends)), max(0.0, *(float(end.max()) for end in ends))
-    return bottom, top + ROOM * (top - bottom) or 1.0
+    return bottom, top + MARGIN * (top - bottom) or 1.0
 
 
 def _parts(answers: QueryAnswers) -> tuple[Floats, Floats, Floats, Floats]:
     return answers.value, answers.standard_error, answers.low, answers.high
+
+
+@dataclass(frozen=True)
+class DayPart:
+    """A part of the day or week, with a weight for each step: one over their number, 0 for the others."""
+
+    name: str
+    when: str
+    schedule: Floats
+
+
+def parts_of(window: Window, zone: str) -> list[DayPart]:
+    """Return the quarters of the day by local time; with longer steps weekdays and weekends, or nothing.
+
+    A step belongs to the part that its middle lies in.
+    """
+    short = window.step <= DAY / len(QUARTERS)
+    names, number = (QUARTERS, _quarter) if short else (HALVES, _half)
+    if window.step > DAY or window.steps * window.step < DAY:
+        return []
+    place = time_zone(zone)
+    numbers = np.array([number((time + window.step / 2).astimezone(place)) for time in window.times()])
+    counts = np.bincount(numbers, minlength=len(names))
+    if not counts.all():
+        return []
+    return [DayPart(*name, (numbers == part) / counts[part]) for part, name in enumerate(names)]
+
+
+def _quarter(local: datetime) -> int:
+    return local.hour * len(QUARTERS) // 24
+
+
+def _half(local: datetime) -> int:
+    return int(local.weekday() >= WORK_DAYS)

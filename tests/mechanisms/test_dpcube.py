@@ -4,7 +4,6 @@ import numpy as np
 from tests.mechanisms.grid_cases import (
     blocky,
     check_block_means,
-    check_budget_and_shapes,
     check_noise_on_nothing,
     readings,
     release,
@@ -13,10 +12,6 @@ from tests.mechanisms.grid_cases import (
 from gridveil.mechanisms.literature.dpcube import DpCube, all_cuts, best_cuts, box_sums, prefix_sums
 from gridveil.mechanisms.literature.grids import whole
 from gridveil.uncertainty import NoisyParts
-
-
-def test_budget_and_shapes() -> None:
-    check_budget_and_shapes(DpCube())
 
 
 def test_without_noise_parts_hold_their_means() -> None:

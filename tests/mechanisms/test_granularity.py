@@ -4,7 +4,6 @@ import numpy as np
 from tests.mechanisms.grid_cases import (
     blocky,
     check_block_means,
-    check_budget_and_shapes,
     check_noise_on_nothing,
     readings,
     release,
@@ -12,11 +11,6 @@ from tests.mechanisms.grid_cases import (
 
 from gridveil.mechanisms.literature.granularity import Granularity
 from gridveil.uncertainty import NoisyParts
-
-
-def test_budget_and_shapes() -> None:
-    check_budget_and_shapes(Granularity())
-    check_budget_and_shapes(Granularity(constant=0.1))
 
 
 def test_without_noise_parts_hold_their_means() -> None:

@@ -6,7 +6,6 @@ from tests.mechanisms.grid_cases import (
     BOUND,
     blocky,
     check_block_means,
-    check_budget_and_shapes,
     check_noise_on_nothing,
     readings,
     release,
@@ -18,11 +17,6 @@ from gridveil.mechanisms.literature.grids import whole
 from gridveil.mechanisms.literature.htf import Htf
 from gridveil.simulate.sources import kernel_on
 from gridveil.uncertainty import NoisyParts
-
-
-def test_budget_and_shapes() -> None:
-    check_budget_and_shapes(Htf())
-    check_budget_and_shapes(Htf(rounds=0))
 
 
 def test_without_noise_parts_hold_their_means() -> None:

@@ -6,7 +6,6 @@ from tests.mechanisms.grid_cases import (
     BOUND,
     blocky,
     check_block_means,
-    check_budget_and_shapes,
     check_noise_on_nothing,
     readings,
     release,
@@ -14,10 +13,6 @@ from tests.mechanisms.grid_cases import (
 
 from gridveil.mechanisms.literature.ug import UniformGrid
 from gridveil.uncertainty import NoisyParts
-
-
-def test_budget_and_shapes() -> None:
-    check_budget_and_shapes(UniformGrid())
 
 
 def test_without_noise_parts_hold_their_means() -> None:

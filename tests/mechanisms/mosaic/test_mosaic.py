@@ -7,12 +7,10 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from tests.codes import has_code
 
 from gridveil.mechanisms.mosaic import Mosaic
 from gridveil.mechanisms.mosaic.measured import divide
 from gridveil.mechanisms.registry import make
-from gridveil.model.errors import UsageError
 from gridveil.model.window import Window
 from gridveil.simulate.rehearse import mre, range_sums
 from gridveil.simulate.sources import kernel_on
@@ -90,8 +88,6 @@ def test_a_public_profile_is_where_it_starts_from() -> None:
     kernel = kernel_on(cube, window(48), epsilon=0.01, bound=FREE)
     values = Mosaic(profile=(*day, *day)).release(kernel.session()).dense().sum(axis=(0, 1))
     assert set(np.argsort(values)[-2:]) == {18, 42}
-    with pytest.raises(UsageError, check=has_code("parameter-invalid", "profile")):
-        make("mosaic", {"profile": [1.0] * 24})
 
 
 def test_every_part_of_the_budget_is_spent() -> None:

@@ -22,14 +22,14 @@ from stamp import stamp
 
 from gridveil.geography.area import Area
 from gridveil.geography.grid import Grid
-from gridveil.model.arrays import Floats
+from gridveil.model.arrays import Floats, Product
 from gridveil.model.files import new_folder
 from gridveil.model.window import Window
 from gridveil.release.format.files import LABEL, README, VALUES, dump_label
-from gridveil.release.format.netcdf import write_slabs
+from gridveil.release.format.netcdf import write_netcdf
 from gridveil.release.format.readme import readme
 from gridveil.release.query.open import Release, open_release
-from gridveil.uncertainty import Posterior
+from gridveil.uncertainty import Estimate, Posterior
 
 HERE = Path(__file__).parent
 SIDE, STEPS, DRAWS, BLOCKS = 256, 8760, 128, 4
@@ -71,12 +71,9 @@ def make(folder: Path) -> None:
     """Write the release."""
     space, profiles, draws = town()
     label = stamp("A year of a large town", GRID, WINDOW)
-
-    def values(steps: slice) -> Floats:
-        return np.asarray(space[:, :, None] * profiles[:, steps][draws.region])
-
+    estimate = Estimate(Product(space, profiles, draws.region), draws)
     with new_folder(folder) as aside:
-        write_slabs(aside / VALUES, grid=GRID, window=WINDOW, values=values, errors=draws, label=label)
+        write_netcdf(aside / VALUES, grid=GRID, window=WINDOW, estimate=estimate, label=label)
         (aside / LABEL).write_text(dump_label(label), encoding="utf-8")
         (aside / README).write_text(readme(label, about_the_truth=True, negative=False), encoding="utf-8")
         aside.chmod(0o755)

@@ -97,7 +97,7 @@ def _release(estimate: Any, path: Path) -> Entries:  # noqa: ANN401  # an Estima
     yield "estimate", _digest(values)
     yield "estimate, sum and extremes in Wh", [float(values.sum()), float(values.min()), float(values.max())]
     yield "error model", _digest(*(part for part in parts if isinstance(part, np.ndarray)))
-    yield "published values", _digest(release.values())
+    yield "published values", _digest(release.values().transpose(2, 1, 0))
     yield "map of a day", _digest(cells.value, cells.standard_error, cells.low, cells.high)
     for box, answer in zip(BOXES, np.stack(list(vars(release.answers_of(BOXES)).values()), axis=1), strict=True):
         yield f"box {box}", answer.tolist()

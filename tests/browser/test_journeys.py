@@ -229,7 +229,7 @@ def test_two_regions_and_two_periods_compared(page: Page, town: Release, screens
 def test_the_highest_cells(new_page: Open, town: Release, screenshot: Shot) -> None:
     page = new_page("#release=town&time=18:19&tab=highest")
     settle(page)
-    value = town.values()[:, :, 18]
+    value = town.values()[18].T  # (x, y)
     best = np.argsort(-value, axis=None)[:10]
     cells = [(int(place // 32), int(place % 32)) for place in best]
     rows = page.locator("#panel-highest tbody tr")

@@ -80,7 +80,7 @@ def test_lazy_values_make_the_file_that_an_array_makes(
     lazily = write(tmp_path / "lazy", estimate)
     at_once = write(tmp_path / "dense", replace(estimate, values=estimate.dense()))
     assert lazily.read_bytes() == at_once.read_bytes()
-    published = (estimate.dense() / 1000).astype(np.float32)
+    published = (estimate.dense() / 1000).astype(np.float32).transpose(2, 1, 0)
     np.testing.assert_array_equal(open_release(tmp_path / "lazy").values(), published)
 
 

@@ -59,7 +59,7 @@ def test_answers_equal_brute_force(release: Opened, box: tuple[tuple[int, int], 
     x, y, time = box
     cut = tuple(slice(*side) for side in box)
     answer = opened.query(x=x, y=y, time=time)
-    assert answer.value == pytest.approx(opened.values()[cut].sum(dtype=float), rel=1e-12, abs=1e-9)
+    assert answer.value == pytest.approx(opened.values()[cut[::-1]].sum(dtype=float), rel=1e-12, abs=1e-9)
     assert answer.standard_error == pytest.approx(brute_error(estimate, cut), rel=1e-9)
     assert answer.high - answer.value == pytest.approx(answer.value - answer.low)
     assert 1.9599 * answer.standard_error <= answer.high - answer.value <= 2.1184 * answer.standard_error
@@ -67,8 +67,8 @@ def test_answers_equal_brute_force(release: Opened, box: tuple[tuple[int, int], 
 
 def test_values_are_rounded_once(release: Opened) -> None:
     opened, estimate = release
-    np.testing.assert_array_equal(opened.values(), (estimate.values / 1000).astype(np.float32))
-    assert opened.values().shape == SHAPE
+    np.testing.assert_array_equal(opened.values(), (estimate.values / 1000).astype(np.float32).transpose(2, 1, 0))
+    assert opened.values().shape == SHAPE[::-1]
 
 
 def test_cell_errors_are_those_of_one_cell_queries(release: Opened) -> None:

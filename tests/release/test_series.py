@@ -37,7 +37,7 @@ WEIGHTS = arrays(float, SHAPE, elements=st.sampled_from([0.0, 0.25, 1.0]))
 
 def sums(release: Release, area: Area) -> np.ndarray:
     """The area's consumption in every step, added up cell by cell."""
-    return np.einsum("xyt,yx->t", release.values().astype(float), area.weights)
+    return np.einsum("tyx,yx->t", release.values().astype(float), area.weights)
 
 
 def rows(answers: QueryAnswers) -> np.ndarray:

@@ -60,6 +60,6 @@ def test_maps_of_parts_are_weighted_sums_of_the_values(tmp_path: Path) -> None:
     release = open_release(tmp_path / "r")
     schedules = np.random.default_rng(0).choice([0.0, 0.25, 1.0], (3, 100))
     found = values_at(release, list(schedules))
-    expected = np.einsum("xyt,mt->myx", release.values().astype(float), schedules)
+    expected = np.einsum("tyx,mt->myx", release.values().astype(float), schedules)
     np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
     assert values_at(release, []).shape == (0, 4, 6)

@@ -137,7 +137,7 @@ def test_a_curve_is_the_release_asked_step_by_step(truth: np.ndarray, releases: 
     busy = comparison.places()[1]
     curve = comparison.curve(busy, "bad")
     np.testing.assert_allclose(curve.truth, truth[slice(*busy.x), slice(*busy.y)].sum((0, 1)))
-    kwh = releases["bad"].values()[slice(*busy.x), slice(*busy.y)].sum((0, 1))
+    kwh = releases["bad"].values()[:, slice(*busy.y), slice(*busy.x)].sum((1, 2))
     np.testing.assert_allclose(curve.answer, kwh, atol=0.01)
     assert (curve.low < curve.answer).all()
     assert (curve.answer < curve.high).all()

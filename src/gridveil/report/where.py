@@ -37,9 +37,9 @@ def where(release: Release, parts: Sequence[DayPart], ranked: Sequence[High]) ->
     """Return the fields of the page about where: maps, their scale, and what is uncertain."""
     grid, steps = release.grid, release.window.steps
     cells, ground = release.cells(0, steps), ground_of(grid)
-    value = cells.value.astype(np.float64).T / steps
-    uncertain = (cells.high - cells.low > np.abs(cells.value)).T  # as on the map of gridveil serve
-    averages = [plane.T for plane in values_at(release, [part.schedule for part in parts])]
+    value = cells.value.astype(np.float64) / steps
+    uncertain = cells.high - cells.low > np.abs(cells.value)  # as on the map of gridveil serve
+    averages = values_at(release, [part.schedule for part in parts])
     scale = ColourScale.of(np.stack([value, *averages]))
     unit = f"kWh per {per(release.window.step)} in a cell"
     whole = _description(value, "the whole period", unit)
@@ -80,7 +80,7 @@ def draw_map(
 ) -> str:
     """Draw a map in about so many pixels, cells as wide and high as they are on the ground."""
     wide, high = min(1.0, ground.aspect), min(1.0, 1 / ground.aspect)
-    nx, ny = kwh.shape
+    ny, nx = kwh.shape
     cell = (_pixels(pixels * wide / nx), _pixels(pixels * high / ny))
     picture = map_uri(kwh, scale, uncertain=uncertain, cell=cell)
     return f'<div class="map"><img src="{picture}" alt="{escape(description)}">{overlay}</div>'
@@ -107,7 +107,7 @@ def _overlay(ground: Ground, ranked: Sequence[High]) -> str:
 
 def _description(kwh: Floats, what: str, unit: str) -> str:
     """Describe a map for readers who do not see it."""
-    x, y = np.unravel_index(np.argmax(kwh), kwh.shape)
+    y, x = np.unravel_index(np.argmax(kwh), kwh.shape)
     return (
         f"Map of {what}, north up: {amount(float(kwh.mean()))} {unit} on average, "
         f"highest {amount(float(kwh.max()))} in cell x {x}, y {y}"

@@ -105,9 +105,9 @@ class Comparison:
         return next(iter(self.releases.values()))
 
     def cubes(self) -> dict[str, Floats]:
-        """Return the truth and every release, kWh (x, y, t)."""
+        """Return the truth and every release, kWh (t, y, x)."""
         released = {name: release.values().astype(np.float64) for name, release in self.releases.items()}
-        return {"truth": self.truth} | released
+        return {"truth": self.truth.transpose(2, 1, 0)} | released
 
     def peak(self) -> int:
         """Return the step with the town's highest consumption."""

@@ -59,9 +59,9 @@ def compare_with_truth(comparison: Comparison) -> str:
         epsilon=f"{labels[0].privacy.epsilon:g}",
         releases=escape(", ".join(comparison.releases)),
         together=several if len(labels) > 1 else "",
-        total_maps=_maps(comparison, {name: cube.sum(2) for name, cube in cubes.items()}, "kWh per cell, all steps"),
+        total_maps=_maps(comparison, {name: cube.sum(0) for name, cube in cubes.items()}, "kWh per cell, all steps"),
         peak=span(start, start + window.step),
-        peak_maps=_maps(comparison, {name: cube[:, :, peak] for name, cube in cubes.items()}, _unit(comparison)),
+        peak_maps=_maps(comparison, {name: cube[peak] for name, cube in cubes.items()}, _unit(comparison)),
         key=swatch("truth", "truth") + swatch("released", "released") + swatch("band", "95 % interval of the release"),
         charts="\n".join(_charts(comparison, place) for place in comparison.places()),
         queries=QUERIES,
@@ -90,7 +90,7 @@ def _maps(comparison: Comparison, maps: Mapping[str, Floats], unit: str) -> str:
 def _description(name: str, kwh: Floats, comparison: Comparison) -> str:
     """Describe a map for readers who do not see it."""
     busy = comparison.places()[1]
-    share = kwh[slice(*busy.x), slice(*busy.y)].sum() / (kwh.sum() or 1)
+    share = kwh[slice(*busy.y), slice(*busy.x)].sum() / (kwh.sum() or 1)
     return f"Map of the {name}: {kwh.sum():,.0f} kWh in all, {100 * share:.0f} % of it in district {busy.mark}"
 
 
@@ -155,7 +155,7 @@ LEFT, RIGHT = 0.06, 0.93
 def draw_hero(comparison: Comparison) -> Figure:
     """Draw maps of the window's totals, and below them the whole town's curve in the first release."""
     grid, window, epsilon = comparison.first.grid, comparison.first.window, comparison.first.label.privacy.epsilon
-    totals = {name: cube.sum(2) for name, cube in comparison.cubes().items()}
+    totals = {name: cube.sum(0) for name, cube in comparison.cubes().items()}
     scale = ColourScale.of(totals["truth"])
     figure = Figure(figsize=(12, 8), dpi=150, facecolor=NIGHT)
     maps = figure.add_gridspec(1, len(totals), left=LEFT, right=RIGHT, top=0.83, bottom=0.4, wspace=0.06)
@@ -178,7 +178,7 @@ def _norm(scale: ColourScale) -> PowerNorm:
 
 def _draw_map(axes: Axes, total: Floats, scale: ColourScale, grid: Grid) -> None:
     extent = (grid.x0, grid.x1, grid.y0, grid.y1)
-    axes.imshow(total.T, origin="lower", cmap=COLOUR_MAP, norm=_norm(scale), extent=extent, interpolation="nearest")
+    axes.imshow(total, origin="lower", cmap=COLOUR_MAP, norm=_norm(scale), extent=extent, interpolation="nearest")
     axes.set_anchor("W")
     axes.set_axis_off()
 

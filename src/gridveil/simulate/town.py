@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from gridveil.geography.grid import Grid
-from gridveil.model.arrays import Floats, Ints
+from gridveil.model.arrays import WH_PER_KWH, Floats, Ints
 from gridveil.model.errors import UsageError
 from gridveil.model.window import Window
 from gridveil.simulate.sources import ArraySource
@@ -223,7 +223,7 @@ class Town:
         column, row = self.cells.T
         place = ((column * grid.ny + row) * window.steps)[:, None] + steps
         wh = np.bincount(place.ravel(), self.consumption[:, first:last].ravel(), minlength=grid.cells * window.steps)
-        return wh.reshape(grid.nx, grid.ny, window.steps) / 1000
+        return wh.reshape(grid.nx, grid.ny, window.steps) / WH_PER_KWH
 
     @property
     def cells(self) -> Ints:
@@ -245,7 +245,7 @@ class Town:
         readings = {
             "household": names.take(pa.array(np.repeat(np.arange(households), steps))),
             "timestamp": np.tile(times, households),
-            "kwh": self.consumption.ravel() / 1000,
+            "kwh": self.consumption.ravel() / WH_PER_KWH,
         }
         axes = ("lon", "lat") if self.grid.crs == "EPSG:4326" else ("x", "y")
         homes = {"household": names, axes[0]: self.x, axes[1]: self.y}
@@ -269,7 +269,7 @@ def make_town(households: int = 5000, *, grid: Grid, window: Window, seed: int =
         window,
         x=grid.x0 + u * (grid.x1 - grid.x0),
         y=grid.y0 + v * (grid.y1 - grid.y0),
-        consumption=np.rint(1000 * hours * power).astype(np.int64),
+        consumption=np.rint(WH_PER_KWH * hours * power).astype(np.int64),
     )
 
 

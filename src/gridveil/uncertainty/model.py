@@ -1,8 +1,9 @@
 """The interface of error models, and the estimate that carries one from a mechanism to a release.
 
-A model is one class from the mechanism to the file. A mechanism makes it as the kernel answers: axes (x, y, t) and Wh.
-`ErrorModel.to_release` then gives the model that a release stores and answers from: axes (t, y, x) and kWh, checked.
-In a release an array's axis of size 1 means that nothing varies along it.
+A mechanism makes both as the kernel answers: axes (x, y, t) and Wh. From a release's file on everything has the axes
+(t, y, x) and kWh. `Estimate.to_release` and `ErrorModel.to_release` are the step between the two, and the only one. A
+model is of one class on both sides; only that of a release answers questions. There an array's axis of size 1 means
+that nothing varies along it.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import Any, ClassVar, Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from gridveil.model.arrays import Floats, HeldValues, Lazy
+from gridveil.model.arrays import WH_PER_KWH, Floats, HeldValues, Lazy
 
 Intervals = tuple[Floats, Floats, Floats]
 """Standard errors, and lower and upper ends of 95 % intervals."""
@@ -240,3 +241,7 @@ class Estimate:
     def dense(self) -> Floats:
         """Return all values as an array: only of a cube that is small."""
         return self.cube.dense()
+
+    def to_release(self, steps: slice) -> Floats:
+        """Return the values of some steps as a release has them: kWh, axes (t, y, x)."""
+        return np.asarray(self.cube.steps(steps).transpose(2, 1, 0) / WH_PER_KWH)

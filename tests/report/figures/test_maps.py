@@ -18,8 +18,8 @@ def pixels(uri: str) -> np.ndarray:
 
 
 def test_north_is_up_and_east_is_right() -> None:
-    kwh = np.zeros((4, 3))
-    kwh[3, 2] = 1.0  # the north-east cell
+    kwh = np.zeros((3, 4))
+    kwh[2, 3] = 1.0  # the north-east cell
     seen = pixels(map_uri(kwh, ColourScale(1.0)))
     assert seen.shape == (3, 4, 3)
     bright = seen.sum(axis=2)
@@ -27,16 +27,16 @@ def test_north_is_up_and_east_is_right() -> None:
 
 
 def test_cells_get_as_many_pixels_as_asked_for() -> None:
-    kwh = np.random.default_rng(0).random((4, 3))
+    kwh = np.random.default_rng(0).random((3, 4))
     small, large = pixels(map_uri(kwh, ColourScale(1.0))), pixels(map_uri(kwh, ColourScale(1.0), cell=(5, 2)))
     np.testing.assert_array_equal(large, small.repeat(2, axis=0).repeat(5, axis=1))
 
 
 def test_colours_are_those_of_magma_by_square_root_and_more_is_darker() -> None:
-    kwh = np.linspace(0, 4, 50)[:, None]
+    kwh = np.linspace(0, 4, 50)[None]
     seen = pixels(map_uri(kwh, ColourScale(4.0)))[0]
-    expected = colormaps["magma"](1 - (1 - DARKEST) * np.sqrt(kwh[:, 0] / 4))[:, :3]
-    assert np.abs(seen - expected)[kwh[:, 0] > 0.1].max() < 0.06
+    expected = colormaps["magma"](1 - (1 - DARKEST) * np.sqrt(kwh[0] / 4))[:, :3]
+    assert np.abs(seen - expected)[kwh[0] > 0.1].max() < 0.06
     assert (seen[0] > 0.93).all()  # nothing is nearly white
     assert (np.diff(pixels(bar_uri())[0].sum(axis=1)) < 0.01).all()
 
@@ -48,16 +48,16 @@ def test_colours_are_those_of_the_page() -> None:
 
 
 def test_only_uncertain_cells_are_hatched() -> None:
-    kwh = np.full((2, 1), 0.5)
+    kwh = np.full((1, 2), 0.5)
     plain = pixels(map_uri(kwh, ColourScale(1.0), cell=(16, 16)))
-    hatched = pixels(map_uri(kwh, ColourScale(1.0), uncertain=np.array([[True], [False]]), cell=(16, 16)))
+    hatched = pixels(map_uri(kwh, ColourScale(1.0), uncertain=np.array([[True, False]]), cell=(16, 16)))
     changed = (plain != hatched).any(axis=2)
     assert 0.2 < changed[:, :16].mean() < 0.6
     assert not changed[:, 16:].any()
 
 
 def test_values_beyond_the_scale_are_its_ends() -> None:
-    kwh = np.array([[-5.0], [0.0], [1.0], [7.0]])
+    kwh = np.array([[-5.0, 0.0, 1.0, 7.0]])
     seen = pixels(map_uri(kwh, ColourScale(1.0)))[0]
     np.testing.assert_array_equal(seen[0], seen[1])
     np.testing.assert_array_equal(seen[2], seen[3])

@@ -13,7 +13,7 @@ import h5py
 import numpy as np
 
 from gridveil.geography.grid import Grid
-from gridveil.model.arrays import HELD_BYTES, WH_PER_KWH, Floats, prefix_sums
+from gridveil.model.arrays import HELD_BYTES, Floats, prefix_sums
 from gridveil.model.errors import UsageError
 from gridveil.model.progress import Progress, silent
 from gridveil.model.window import Window
@@ -44,38 +44,13 @@ def write_netcdf(
         cube = (grid.nx, grid.ny, window.steps)
         msg = f"an estimate of shape {estimate.cube.shape} does not fit a cube of {cube} (x, y, t)"
         raise UsageError(msg, code="estimate-shape")
-    return write_slabs(
-        path,
-        grid=grid,
-        window=window,
-        values=estimate.cube.steps,
-        errors=estimate.errors,
-        label=label,
-        progress=progress,
-    )
-
-
-def write_slabs(
-    path: Path,
-    *,
-    grid: Grid,
-    window: Window,
-    values: Callable[[slice], Floats],
-    errors: ErrorModel,
-    label: Label,
-    progress: Progress = silent,
-) -> bool:
-    """Write a cube that need not fit into memory: `values` gives some steps of it, Wh, axes (x, y, t).
-
-    Returns whether any value is negative.
-    """
     shape = (window.steps, grid.ny, grid.nx)
-    model = errors.to_release(shape, window.step / timedelta(hours=1))
+    model = estimate.errors.to_release(shape, window.step / timedelta(hours=1))
 
-    def next_values(steps: slice) -> Floats:
+    def values(steps: slice) -> Floats:
         on_disk.check()
         progress(STAGE, steps.start / window.steps)
-        return values(steps)
+        return estimate.to_release(steps)
 
     with Hdf5File(path) as on_disk:
         with h5netcdf.File(on_disk, "w") as file:
@@ -101,7 +76,7 @@ def write_slabs(
                 _store(group, stored)
         on_disk.check()
         with h5py.File(on_disk, "r+") as file:  # h5netcdf has no way to write a chunk that is packed already
-            negative = _write_cube(file, next_values, model)
+            negative = _write_cube(file, values, model)
         on_disk.check()
     progress(STAGE, 1.0)
     return negative
@@ -144,7 +119,7 @@ def _create_cube(file: Stored, shape: Shape, grid: Grid, *, truth: bool) -> None
             variable.attrs["grid_mapping"] = "crs"
 
 
-def _write_cube(file: Stored, watt_hours: Callable[[slice], Floats], model: ErrorModel) -> bool:
+def _write_cube(file: Stored, cube: Callable[[slice], Floats], model: ErrorModel) -> bool:
     """Write values, standard errors and prefix sums, some steps at a time. What is summed is what is published.
 
     Returns whether any value is negative.
@@ -157,7 +132,7 @@ def _write_cube(file: Stored, watt_hours: Callable[[slice], Floats], model: Erro
     with ThreadPoolExecutor(min(MOST_THREADS, os.cpu_count() or 1)) as threads:
         for first in range(0, steps, rows):
             some = slice(first, min(first + rows, steps))
-            published = (watt_hours(some).transpose(2, 1, 0) / WH_PER_KWH).astype(np.float32)
+            published = cube(some).astype(np.float32)
             if not np.isfinite(published).all():
                 msg = "an estimate has values that are not finite; this is a fault of its mechanism"
                 raise UsageError(msg, code="estimate-not-finite")

@@ -101,9 +101,9 @@ class Release:
         return [path for value in self._files for path in (value, value.with_name(LABEL))]
 
     def values(self) -> NDArray[np.float32]:
-        """Return all values, kWh, axes (x, y, t)."""
+        """Return all values, kWh, axes (t, y, x) as in the file."""
         with reading(self.path):
-            values: NDArray[np.float32] = self._values[()].transpose(2, 1, 0)
+            values: NDArray[np.float32] = self._values[()]
         return values
 
     def query(

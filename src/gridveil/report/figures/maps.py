@@ -53,7 +53,7 @@ class ColourScale:
 def map_uri(
     kwh: Floats, scale: ColourScale, *, uncertain: NDArray[np.bool_] | None = None, cell: tuple[int, int] = (1, 1)
 ) -> str:
-    """Return a map (x, y), north up, as the data URI of a PNG; a cell has so many pixels each way.
+    """Return a map (y, x), north up, as the data URI of a PNG; a cell has so many pixels each way.
 
     uncertain: cells to hatch; they need some pixels for that.
     """
@@ -68,7 +68,7 @@ def map_uri(
 
 def bar_uri() -> str:
     """Return the colours of a scale from left to right as the data URI of a PNG."""
-    return map_uri(np.linspace(0, 1, COLOURS)[:, None] ** 2, ColourScale(1.0))
+    return map_uri(np.linspace(0, 1, COLOURS)[None] ** 2, ColourScale(1.0))
 
 
 def hatch_uri() -> str:
@@ -78,8 +78,8 @@ def hatch_uri() -> str:
 
 
 def _enlarged(plane: NDArray[Kind], cell: tuple[int, int]) -> NDArray[Kind]:
-    """Return a plane (x, y) as rows of pixels from the north."""
-    return plane.T[::-1].repeat(cell[1], axis=0).repeat(cell[0], axis=1)
+    """Return a plane (y, x) as rows of pixels from the north."""
+    return plane[::-1].repeat(cell[1], axis=0).repeat(cell[0], axis=1)
 
 
 def _palette() -> NDArray[np.uint8]:

@@ -131,11 +131,11 @@ def test_again_is_for_a_series(say: Say) -> None:
 def test_plan_rehearses_the_first_window(say: Say, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[Spec] = []
 
-    def look_ahead(spec: Spec, *_: object, **__: object) -> None:
+    def make_outlook(spec: Spec, *_: object, **__: object) -> None:
         asked.append(spec)
         raise SystemExit(0)
 
-    monkeypatch.setattr(planning, "look_ahead", look_ahead)
+    monkeypatch.setattr(planning, "make_outlook", make_outlook)
     assert say("plan spec.toml --start 2013-03-31")[0] == 0
     assert [(spec.cadence, spec.steps) for spec in asked] == [(None, 23)]
 
@@ -156,11 +156,11 @@ def test_a_day_file_of_another_day_is_noticed_before_epsilon_is_spent(say: Say, 
 def test_plan_needs_no_tables_whatever_is_said_of_them(say: Say, monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
     asked: list[Spec] = []
 
-    def look_ahead(spec: Spec, *_: object, **__: object) -> None:
+    def make_outlook(spec: Spec, *_: object, **__: object) -> None:
         asked.append(spec)
         raise SystemExit(0)
 
-    monkeypatch.setattr(planning, "look_ahead", look_ahead)
+    monkeypatch.setattr(planning, "make_outlook", make_outlook)
     flags = "--timestamps end --unit kW --interval 30min --timezone Europe/London"
     code, _, err = say(f"plan --extent 0,0,4,4 --grid 4x4 --start 2013-04-01 --steps 167 --epsilon 1 {flags}")
     assert code == 0, err

@@ -11,18 +11,18 @@ from gridveil.model.errors import UsageError
 from gridveil.publishing.plan import Plan
 from gridveil.publishing.spec import Spec, make_spec
 from gridveil.report.figures.style import as_file
-from gridveil.simulate.plan_questions import (
+from gridveil.simulate.plan_queries import (
     DAY,
     GridSize,
-    basis_of,
-    periods,
-    places,
-    questions,
-    steps_that_fit,
-    variant,
+    change_grid,
+    choose_basis,
+    list_queries,
+    list_steps,
+    name_periods,
+    name_places,
 )
 from gridveil.simulate.plan_report import draw_outlook, expectations, heading, sentences, sizes
-from gridveil.simulate.planning import EPSILONS, USEFUL, Outlook, look_ahead
+from gridveil.simulate.planning import EPSILONS, USEFUL, Outlook, make_outlook
 from gridveil.simulate.rehearse import ErrorTally, Rehearsal, rehearse
 
 HOUR = timedelta(hours=1)
@@ -40,7 +40,7 @@ def said(outlook: Outlook) -> str:
 def made_up(spec: Spec, cells: dict[float, float], on: dict[tuple[int, int], tuple[float, ...]]) -> Outlook:
     """An outlook with given percentages: of everything at each epsilon, and of a cell over 1, 3, 6 and 24 h by grid."""
     plan = Plan.of(spec)
-    basis, asked = basis_of(plan.window), questions(plan.grid, plan.window)
+    basis, asked = choose_basis(plan.window), list_queries(plan.grid, plan.window)
     outlook = Outlook(plan, 3.0, 1000, 1000, basis, asked, repeats=1)
     outlook.tallies = {epsilon: {q: ErrorTally(100, error, error) for q in asked} for epsilon, error in cells.items()}
     steps = [hours * HOUR for hours in (1, 3, 6, 24)]
@@ -54,11 +54,11 @@ def made_up(spec: Spec, cells: dict[float, float], on: dict[tuple[int, int], tup
 
 def test_a_rehearsal_that_went_wrong_is_told_but_not_typical() -> None:
     outlook = made_up(spec_of(), {3.0: 2.0}, {(8, 8): (9.0, 7.0, 5.0, 3.0)})
-    whole = outlook.questions[0]
+    whole = outlook.queries[0]
     assert "worst" not in said(outlook)
     outlook.tallies[3.0][whole] += ErrorTally(100, 63) + ErrorTally(100, 4)
     assert outlook.curve(whole) == {3.0: 4.0}
-    assert "the middle one of 3 rehearsals. In the worst, the whole map was off by 63 %" in said(outlook)
+    assert "the median of 3 rehearsals. In the worst, the whole map was off by 63 %" in said(outlook)
 
 
 def test_useful_tells_the_larger_of_two_cells_seven_times_in_eight() -> None:
@@ -68,11 +68,11 @@ def test_useful_tells_the_larger_of_two_cells_seven_times_in_eight() -> None:
 
 
 def test_a_block_of_large_cells_is_no_street() -> None:
-    assert "street (2 x 2 cells)" in places(Grid(0, 0, 8000, 8000, 32, 32)).values()
-    assert "2 x 2 cells" in places(Grid(0, 0, 0.8, 0.8, 32, 32)).values()
-    assert "2 x 2 cells" in places(Grid(-0.5, 51.395, -0.25, 51.5, 32, 32, crs="EPSG:4326")).values()
-    assert list(places(Grid(0, 0, 8, 8, 8, 8)).values()) == ["whole map", "district (2 x 2 cells)", "one cell"]
-    assert list(places(Grid(0, 0, 4, 1, 4, 1)).values()) == ["whole map", "one cell"]
+    assert "street (2 x 2 cells)" in name_places(Grid(0, 0, 8000, 8000, 32, 32)).values()
+    assert "2 x 2 cells" in name_places(Grid(0, 0, 0.8, 0.8, 32, 32)).values()
+    assert "2 x 2 cells" in name_places(Grid(-0.5, 51.395, -0.25, 51.5, 32, 32, crs="EPSG:4326")).values()
+    assert list(name_places(Grid(0, 0, 8, 8, 8, 8)).values()) == ["whole map", "district (2 x 2 cells)", "one cell"]
+    assert list(name_places(Grid(0, 0, 4, 1, 4, 1)).values()) == ["whole map", "one cell"]
 
 
 @pytest.mark.parametrize(
@@ -88,16 +88,16 @@ def test_a_block_of_large_cells_is_no_street() -> None:
 )
 def test_periods_and_what_cells_are_judged_by(step: str, steps: int, named: list[str], basis: timedelta) -> None:
     plan = Plan.of(spec_of(step=step, steps=steps))
-    assert list(periods(plan.window).values()) == named
-    assert basis_of(plan.window) == basis
-    tried = steps_that_fit(plan, basis)
+    assert list(name_periods(plan.window).values()) == named
+    assert choose_basis(plan.window) == basis
+    tried = list_steps(plan, basis)
     assert plan.window.step in tried
     assert all(other % tried[0] == timedelta(0) for other in tried)
 
 
 def test_a_variant_keeps_extent_window_and_bounds() -> None:
     plan = Plan.of(spec_of(cell_size=300, grid=None, bound_step=2, bound_window=50))
-    other = variant(plan, (4, 3), 6 * HOUR)
+    other = change_grid(plan, (4, 3), 6 * HOUR)
     assert (other.grid.nx, other.grid.ny, other.grid.x1) == (4, 3, plan.grid.x1)
     assert (other.window.start, other.window.end, other.window.steps) == (plan.window.start, plan.window.end, 8)
     assert (other.spec.to_bound().step, other.spec.to_bound().window) == (12_000, 50_000)
@@ -139,13 +139,13 @@ def test_it_says_so_where_all_is_well_or_nothing_helps() -> None:
 
 def test_errors_never_rise_with_epsilon() -> None:
     outlook = made_up(spec_of(), {1.0: 9.0, 3.0: 4.0, 10.0: 6.0}, {(1, 1): (1.0, 1.0, 1.0, 1.0)})
-    assert outlook.curve(outlook.questions[0]) == {1.0: 9.0, 3.0: 5.0, 10.0: 5.0}
+    assert outlook.curve(outlook.queries[0]) == {1.0: 9.0, 3.0: 5.0, 10.0: 5.0}
     assert outlook.skipped == [0.3, 30.0]
 
 
 def test_rehearsals_fill_an_outlook() -> None:
     stages: dict[str, float] = {}
-    outlook = look_ahead(spec_of(epsilon="2"), 200, seconds=5, progress=stages.__setitem__)
+    outlook = make_outlook(spec_of(epsilon="2"), 200, seconds=5, progress=stages.__setitem__)
     assert sorted(outlook.tallies) == sorted([*EPSILONS, 2.0])
     assert {size.cells for size in outlook.sizes} >= {(8, 8), (4, 4), (2, 2), (1, 1)}
     assert outlook.repeats >= 3
@@ -177,7 +177,7 @@ def test_a_suggestion_quotes_the_table_and_the_proof_only_of_blocks() -> None:
 
 
 def test_the_same_rehearsals_give_the_same_numbers() -> None:
-    first, second = (look_ahead(spec_of(), 100, seconds=1e-9) for _ in range(2))
+    first, second = (make_outlook(spec_of(), 100, seconds=1e-9) for _ in range(2))
     assert first.tallies == second.tallies
 
 
@@ -197,19 +197,19 @@ def test_the_same_rehearsals_give_the_same_numbers() -> None:
     ids=str,
 )
 def test_in_no_time_the_plan_itself_is_rehearsed_and_all_can_be_told_and_drawn(settings: dict[str, Any]) -> None:
-    outlook = look_ahead(spec_of(**settings), 30, seconds=1e-9)
+    outlook = make_outlook(spec_of(**settings), 30, seconds=1e-9)
     assert list(outlook.tallies) == [outlook.epsilon]
     assert (1, 1) in {size.cells for size in outlook.sizes}
     assert "there was no time for epsilon 0.3, 1" in said(outlook)
-    assert any(size.of_blocks for size in outlook.sizes) == ("judged by blocks of your cells" in said(outlook))
-    assert expectations(outlook).row_count == len(outlook.questions)
+    assert any(size.of_blocks for size in outlook.sizes) == ("estimated from blocks of your cells" in said(outlook))
+    assert expectations(outlook).row_count == len(outlook.queries)
     assert sizes(outlook).row_count == len(outlook.sizes)
     assert as_file(draw_outlook(outlook), "svg").startswith(b"<?xml")
 
 
 def test_too_many_households_are_fewer_and_it_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gridveil.simulate.rehearse.MOST_READINGS", 4800)
-    outlook = look_ahead(spec_of(), 10_000, seconds=1e-9)
+    monkeypatch.setattr("gridveil.simulate.rehearse.MAX_READINGS", 4800)
+    outlook = make_outlook(spec_of(), 10_000, seconds=1e-9)
     assert outlook.rehearsed == 100
     assert "Rehearsed with 100 households, for lack of memory: with 10,000 errors are smaller." in said(outlook)
 
@@ -222,7 +222,7 @@ def test_a_mechanism_that_cannot_do_other_grids_is_no_hindrance(monkeypatch: pyt
         return rehearse(plan, epsilon, households, seed)
 
     monkeypatch.setattr("gridveil.simulate.planning.rehearse", only_its_own)
-    outlook = look_ahead(spec_of(), 30, seconds=2)
+    outlook = make_outlook(spec_of(), 30, seconds=2)
     assert [size.cells for size in outlook.sizes] == [(8, 8)]
 
 

@@ -10,8 +10,8 @@ import pytest
 from gridveil.model.window import Window
 from gridveil.publishing.plan import Plan
 from gridveil.publishing.spec import make_spec
-from gridveil.simulate.rehearse import MOST_READINGS, ErrorTally, draw_ranges, invent, most_households, rehearse
-from gridveil.simulate.town import DAYS_TOGETHER, HOURS_TOGETHER, OWN_DAYS, unrest
+from gridveil.simulate.rehearse import MAX_READINGS, ErrorTally, draw_ranges, invent_town, max_households, rehearse
+from gridveil.simulate.town import OWN_DAYS, SHARED_DAYS, SHARED_HOURS, draw_variation
 
 
 def plan_of(**settings: Any) -> Plan:
@@ -21,21 +21,21 @@ def plan_of(**settings: Any) -> Plan:
 
 def test_a_town_is_the_same_on_every_grid_and_in_every_step() -> None:
     fine, coarse = plan_of(), plan_of(grid="4x2", step="1d", steps=2)
-    many, few = (invent(plan, 300, 0).cube(plan.window) for plan in (fine, coarse))
+    many, few = (invent_town(plan, 300, 0).cube(plan.window) for plan in (fine, coarse))
     assert many.shape == (8, 8, 48)
     np.testing.assert_allclose(many.reshape(4, 2, 2, 4, 2, 24).sum(axis=(1, 3, 5)), few)
 
 
 def test_seeds_have_towns_of_their_own() -> None:
     plan = plan_of()
-    first, again, other = (invent(plan, 50, seed).consumption for seed in (0, 0, 1))
+    first, again, other = (invent_town(plan, 50, seed).consumption for seed in (0, 0, 1))
     np.testing.assert_array_equal(first, again)
     assert (first != other).any()
 
 
 def test_training_steps_are_invented_too_and_not_part_of_the_truth() -> None:
     plan = plan_of(mechanism="stpt")
-    town = invent(plan, 20, 0)
+    town = invent_town(plan, 20, 0)
     assert town.window.steps > 48
     assert town.cube(plan.window).shape == (8, 8, 48)
 
@@ -72,19 +72,19 @@ def test_ranges_lie_inside_and_reach_both_ends() -> None:
 
 
 def test_memory_limits_households() -> None:
-    assert most_households(plan_of()) == MOST_READINGS // 48
-    assert most_households(plan_of(step="1d", steps=365)) == MOST_READINGS // (24 * 365)
+    assert max_households(plan_of()) == MAX_READINGS // 48
+    assert max_households(plan_of(step="1d", steps=365)) == MAX_READINGS // (24 * 365)
 
 
 def test_days_differ_for_all_together_and_for_each_alone() -> None:
     window = Window(datetime(2013, 2, 4, tzinfo=UTC), timedelta(hours=1), 24 * 200)
-    logs = np.log(unrest(100, window, np.random.default_rng(0)))
+    logs = np.log(draw_variation(100, window, np.random.default_rng(0)))
     assert np.exp(logs).mean() == pytest.approx(1, abs=0.01)
     together = logs.mean(axis=0)
     own_days = (logs - together).reshape(100, 200, 24)
     np.testing.assert_allclose(own_days, own_days[:, :, :1].repeat(24, axis=2))
     assert own_days.std() == pytest.approx(OWN_DAYS, rel=0.05)
-    spread = math.sqrt(DAYS_TOGETHER**2 + HOURS_TOGETHER**2 + OWN_DAYS**2 / 100)
+    spread = math.sqrt(SHARED_DAYS**2 + SHARED_HOURS**2 + OWN_DAYS**2 / 100)
     assert together.std() == pytest.approx(spread, rel=0.1)
     hours = together - together.reshape(200, 24).mean(axis=1).repeat(24)
     assert 0.5 < np.corrcoef(hours[1:], hours[:-1])[0, 1] < 0.9

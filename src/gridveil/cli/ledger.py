@@ -102,8 +102,7 @@ def show_(
 
     check_new([figure])
     if figure is not None:
-        from gridveil.report.figures.burn_down import as_file
-        from gridveil.report.figures.style import check_format
+        from gridveil.report.figures.style import as_file, check_format
 
         kind = check_format(figure)
     book = open_ledger(ledger)
@@ -121,7 +120,7 @@ def show_(
         wording.print_account(account, console)
         if figure is not None:
             drawn, about = wording.draw_account(account)
-            _write(figure, as_file(drawn, kind, about))
+            _write(figure, as_file(drawn, kind, about.description))
             show.out.print(f"Wrote {figure}")
 
 

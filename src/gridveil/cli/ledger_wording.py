@@ -185,10 +185,10 @@ def _windows(account: LedgerAccount) -> Table:
 
 def draw_account(account: LedgerAccount) -> tuple[Figure, FigureWords]:
     """Return the burn-down figure, and its title and description."""
-    from gridveil.report.figures.burn_down import FigureWords, SpentBar, draw_releases, draw_windows, shortened
+    from gridveil.report.figures.burn_down import FigureWords, SpentBar, draw_releases, draw_windows, shorten
 
     population, standing = account.population, account.standing
-    name, cap = shortened(population.name, NAME_LENGTH), float(standing.cap)
+    name, cap = shorten(population.name, NAME_LENGTH), float(standing.cap)
     if population.window is None:
         words = FigureWords(
             f"{name}: epsilon {amount(standing.remaining)} of {amount(standing.cap)} is left",

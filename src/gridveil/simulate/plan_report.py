@@ -1,4 +1,4 @@
-"""A plan in words and as a figure."""
+"""The report of a plan: tables, sentences and a figure."""
 
 from __future__ import annotations
 
@@ -16,27 +16,24 @@ from gridveil.release.format.attack_rates import AttackStatement, attack_rates, 
 from gridveil.release.format.wording import high_epsilon
 from gridveil.report.figures.axis import short
 from gridveil.report.figures.style import COLOURS, INK, LINE, QUIET, spaced
-from gridveil.simulate.plan_questions import places, span
+from gridveil.simulate.plan_queries import format_length, name_places
 from gridveil.simulate.planning import USEFUL, Outlook
-
-# An outlook in words and tables, for whoever plans a publication.
 
 INVENTED = (
     "All of this is from an invented town: households use 0.5 kW on average, about what they do in Europe, some "
     "several times that, and most of them live in a few quarters. Errors are larger where households differ more, and "
-    "smaller with more households or larger cells. What bounds cut off is part of them. The typical error is what "
-    "happened in the rehearsals, the 95 % interval what a release promises. Every line on another grid is of a "
-    "release of its own."
+    "smaller with more households or larger cells. Errors include clipping by the bounds. The typical error is that of "
+    "the rehearsals; the 95 % interval is what a release promises. Each grid is rehearsed as a separate release."
 )
 
 
 RELEASES_A_YEAR = {"day": 365, "week": 52, "month": 12}
 
-FAR = 3
-"""An error of so many times the typical one is worth a word."""
+OUTLIER_FACTOR = 3
+"""A rehearsal whose error is more than this many times the typical one is mentioned."""
 
-MOST = 1000
-"""Percent: more is not worth telling apart."""
+MAX_PERCENT = 1000
+"""Larger errors are all shown as "over 1,000 %"."""
 
 
 def heading(outlook: Outlook) -> str:
@@ -49,22 +46,22 @@ def heading(outlook: Outlook) -> str:
 
 
 def expectations(outlook: Outlook) -> Table:
-    """Return the typical error of every kind of question at every epsilon."""
+    """Return the typical error of every kind of query at every epsilon."""
     epsilons = sorted(outlook.tallies)
     table = Table(
-        Column("question", no_wrap=True),
+        Column("query", no_wrap=True),
         *(Column(f"epsilon {epsilon:g}", justify="right") for epsilon in epsilons),
         Column(f"95 % interval at {outlook.epsilon:g}", justify="right"),
     )
-    last = outlook.questions[0].place
-    for question in outlook.questions:
-        if question.place != last:
+    last = outlook.queries[0].place
+    for query in outlook.queries:
+        if query.place != last:
             table.add_section()
-            last = question.place
-        curve = outlook.curve(question)
-        width = outlook.tallies[outlook.epsilon][question].interval_percent
+            last = query.place
+        curve = outlook.curve(query)
+        width = outlook.tallies[outlook.epsilon][query].interval_percent
         cells = (_percent(curve[epsilon]) for epsilon in epsilons)
-        table.add_row(f"{question.place}, {question.period}", *cells, f"± {_percent(width)}")
+        table.add_row(f"{query.place}, {query.period}", *cells, f"± {_percent(width)}")
     return table
 
 
@@ -86,8 +83,8 @@ def sizes(outlook: Outlook) -> Table:
 
 
 def sentences(outlook: Outlook) -> list[str]:
-    """Return what follows from it, and where it comes from."""
-    return [_summary(outlook), _advice(outlook), *_instead(outlook), *_limits(outlook)]
+    """Return what follows from an outlook, and its limits."""
+    return [_summary(outlook), _advice(outlook), *_alternatives(outlook), *_limits(outlook)]
 
 
 def privacy(epsilon: float, cadence: str | None = None) -> list[str]:
@@ -106,7 +103,7 @@ def privacy(epsilon: float, cadence: str | None = None) -> list[str]:
 
 def _summary(outlook: Outlook) -> str:
     parts = []
-    for cells, name in places(outlook.plan.grid).items():
+    for cells, name in name_places(outlook.plan.grid).items():
         error = outlook.expected(cells)
         known = f"good to {_percent(error)}" if error <= USEFUL else f"not useful ({_percent(error)})"
         parts.append(f"{_the(name)} {'are' if name[0].isdigit() else 'is'} {known}")
@@ -121,10 +118,10 @@ def _advice(outlook: Outlook) -> str:
     rule = f"A number is useful if its typical error is at most {USEFUL:g} %."
     ways = []
     for size, step in outlook.suggested:
-        # The table's numbers, which the proof confirmed; of blocks there is nothing better than the proof's.
-        told = outlook.proofs[size.cells, step] if size.of_blocks else size
+        # The table's numbers, which the proof confirmed; for blocks only the proof has numbers.
+        shown = outlook.proofs[size.cells, step] if size.of_blocks else size
         over = sorted({step, outlook.basis})
-        good = ", ".join(f"{_percent(told.percent(each))} over {period(each)}" for each in over)
+        good = ", ".join(f"{_percent(shown.percent(each))} over {period(each)}" for each in over)
         ways.append(f"{_flags(outlook, size.cells, step)} (one cell is good to {good})")
     if not ways:
         return f"{rule} At this epsilon and with so few households, no grid was found whose every step is useful."
@@ -141,8 +138,8 @@ def _flags(outlook: Outlook, cells: tuple[int, int], step: timedelta) -> str:
     return " ".join(flags) or "your own grid and step"
 
 
-def _instead(outlook: Outlook) -> list[str]:
-    """Return what else would make the plan's own cells useful."""
+def _alternatives(outlook: Outlook) -> list[str]:
+    """Return what else would make the plan's own cells useful: more households, or more epsilon."""
     if outlook.expected((1, 1)) <= USEFUL:
         return []
     ways = []
@@ -161,7 +158,7 @@ def _instead(outlook: Outlook) -> list[str]:
 
 
 def _limits(outlook: Outlook) -> list[str]:
-    lines = [INVENTED, *_went_wrong(outlook)]
+    lines = [INVENTED, *_worst_rehearsal(outlook)]
     if outlook.rehearsed < outlook.households:
         lines.append(
             f"Rehearsed with {outlook.rehearsed:,} households, for lack of memory: with {outlook.households:,} errors "
@@ -169,8 +166,8 @@ def _limits(outlook: Outlook) -> list[str]:
         )
     if any(size.of_blocks for size in outlook.sizes):
         lines.append(
-            "Coarser grids were judged by blocks of your cells, for lack of time; suggestions were rehearsed, so that "
-            "their numbers may differ from the table's."
+            "Errors of coarser grids are estimated from blocks of your cells, for lack of time; suggestions were "
+            "rehearsed, so their numbers may differ from the table's."
         )
     if outlook.skipped:
         names = ", ".join(f"{epsilon:g}" for epsilon in outlook.skipped)
@@ -178,17 +175,17 @@ def _limits(outlook: Outlook) -> list[str]:
     return lines
 
 
-def _went_wrong(outlook: Outlook) -> list[str]:
-    """Return that a rehearsal went far worse than what is typical, if one did: noise of a histogram has long tails."""
-    whole = outlook.tallies[outlook.epsilon][outlook.questions[0]]
+def _worst_rehearsal(outlook: Outlook) -> list[str]:
+    """Return a sentence on the worst rehearsal, if it is an outlier: the noise of a histogram has long tails."""
+    whole = outlook.tallies[outlook.epsilon][outlook.queries[0]]
     worst = max(whole.each, default=0.0)
-    if worst <= max(USEFUL, FAR * whole.percent):
+    if worst <= max(USEFUL, OUTLIER_FACTOR * whole.percent):
         return []
-    told = (
-        f"Typical is the middle one of {len(whole.each)} rehearsals. In the worst, the whole map was off by "
+    sentence = (
+        f"The typical error is the median of {len(whole.each)} rehearsals. In the worst, the whole map was off by "
         f"{_percent(worst)}: that may happen in a town of so few households."
     )
-    return [told]
+    return [sentence]
 
 
 def _the(place: str) -> str:
@@ -199,22 +196,22 @@ def _the(place: str) -> str:
 
 def period(step: timedelta) -> str:
     """Return a length of time; a day is called one."""
-    return "a day" if step == timedelta(days=1) else span(step)
+    return "a day" if step == timedelta(days=1) else format_length(step)
 
 
 def _flag(step: timedelta) -> str:
     """Return a step as `--step` takes it."""
-    return span(step).replace(",", "").replace(" ", "").replace("days", "d")
+    return format_length(step).replace(",", "").replace(" ", "").replace("days", "d")
 
 
 def _percent(value: float) -> str:
-    """Return a percentage with as many digits as a few rehearsals tell.
+    """Return a percentage with the digits that a few rehearsals support.
 
     >>> _percent(0.123), _percent(4.56), _percent(20.4), _percent(123.4)
     ('0.1 %', '4.6 %', '20.4 %', '123 %')
     """
-    if value >= MOST:
-        return f"over {MOST:,} %"
+    if value >= MAX_PERCENT:
+        return f"over {MAX_PERCENT:,} %"
     digits = 1 if value < 10 or abs(value - USEFUL) < 0.5 else 0  # noqa: PLR2004  # two digits, and 20.4 is above 20
     return f"{value:,.{digits}f} %"
 
@@ -223,17 +220,17 @@ def _rounded(value: float) -> float:
     return float(f"{value:.2g}")
 
 
-# An outlook as a picture: the typical error against epsilon, a line for each kind of place, and what is useful.
+# The figure: the typical error against epsilon, a line for each kind of place, and the useful level.
 
 WIDTH, HEIGHT = 8.0, 5.0
 MARKERS = ("o", "s", "^", "D")
 POINTS, LINE_HEIGHT = 9, 1.5
-ROOM = 1.25
-"""Of the errors' axis beyond the curves and the useful level."""
+AXIS_MARGIN = 1.25
+"""Factor by which the axes go beyond the curves and the useful level."""
 
 
 class PlanCurve(NamedTuple):
-    """A line of the picture."""
+    """A line of the figure."""
 
     name: str
     colour: str
@@ -243,7 +240,7 @@ class PlanCurve(NamedTuple):
 
 
 def draw_outlook(outlook: Outlook) -> Figure:
-    """Draw the errors of the map, a district, a street and a cell over a day against epsilon, on logarithmic paper."""
+    """Draw the errors of the map, a district, a street and a cell over a day against epsilon, both axes logarithmic."""
     figure = Figure(figsize=(WIDTH, HEIGHT), dpi=150, facecolor="white")
     axes = figure.add_axes((0.09, 0.12, 0.64, 0.68))
     grid, window = outlook.plan.grid, outlook.plan.window
@@ -263,7 +260,7 @@ def draw_outlook(outlook: Outlook) -> Figure:
 
 def _curves(outlook: Outlook) -> list[PlanCurve]:
     found = []
-    for (cells, name), colour, marker in zip(places(outlook.plan.grid).items(), COLOURS, MARKERS, strict=False):
+    for (cells, name), colour, marker in zip(name_places(outlook.plan.grid).items(), COLOURS, MARKERS, strict=False):
         points = {e: error for e, error in outlook.curve(outlook.over_basis(cells)).items() if error > 0}
         if points:
             found.append(PlanCurve(name, colour, marker, list(points), list(points.values())))
@@ -276,9 +273,9 @@ def _draw(axes: Axes, curves: list[PlanCurve]) -> None:
     for curve in curves:
         axes.plot(curve.epsilons, curve.errors, color=curve.colour, marker=curve.marker, markersize=5, linewidth=2)
     errors = [USEFUL, *(error for curve in curves for error in curve.errors)]
-    axes.set_ylim(min(errors) / ROOM, max(errors) * ROOM)
+    axes.set_ylim(min(errors) / AXIS_MARGIN, max(errors) * AXIS_MARGIN)
     epsilons = sorted({epsilon for curve in curves for epsilon in curve.epsilons})
-    axes.set_xlim(epsilons[0] / ROOM, epsilons[-1] * ROOM)
+    axes.set_xlim(epsilons[0] / AXIS_MARGIN, epsilons[-1] * AXIS_MARGIN)
     axes.set_xticks(epsilons, [f"{epsilon:g}" for epsilon in epsilons])
     axes.xaxis.set_minor_locator(NullLocator())
     axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))

@@ -1,4 +1,4 @@
-"""What to expect of a publication at each epsilon, and where it becomes useful: rehearsals, as many as time allows."""
+"""The errors to expect at each epsilon, grid and step: as many rehearsals of a publication as time allows."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ from gridveil.publishing.plan import Plan
 from gridveil.publishing.run import allowed_budget
 from gridveil.publishing.schedule import Schedule
 from gridveil.publishing.spec import Spec, make_spec
-from gridveil.simulate.plan_questions import (
+from gridveil.simulate.plan_queries import (
     Cells,
     GridSize,
-    PlanQuestion,
-    basis_of,
-    coarser,
-    crossing,
-    falling,
-    finer,
-    questions,
-    steps_that_fit,
-    variant,
+    PlanQuery,
+    change_grid,
+    choose_basis,
+    find_crossing,
+    fit_falling,
+    list_coarser,
+    list_finer,
+    list_queries,
+    list_steps,
 )
-from gridveil.simulate.rehearse import ErrorTally, Rehearsal, most_households, rehearse
+from gridveil.simulate.rehearse import ErrorTally, Rehearsal, max_households, rehearse
 
 EPSILONS = (0.3, 1.0, 3.0, 10.0, 30.0)
 DEFAULT_EPSILON = 3.0
@@ -38,20 +38,20 @@ DEFAULT_EPSILON = 3.0
 USEFUL = 20.0
 """Percent: a number is useful if its typical error is at most this.
 
-Of two cells, one of which uses half as much again as the other, the larger one is then told seven times in eight (if
-errors are normal: a mean of 20 % is a standard deviation of 25 %).
+If one cell uses 1.5 times as much as another, the release then ranks them correctly seven times in eight (for normal
+errors: a mean of 20 % is a standard deviation of 25 %).
 """
 
 SECONDS = 20.0
-FEWEST_REPEATS, MOST_REPEATS = 3, 8
+MIN_REPEATS, MAX_REPEATS = 3, 8
 PATIENCE = 3.0
-"""On a busy machine, the first repeats may take so many times as long as the whole should."""
+"""On a busy machine, the first repeats may take this many times the time of the whole."""
 
-FOR_EPSILONS, FOR_SIZES, FOR_HOUSEHOLDS, FOR_REPEATS = 0.4, 0.65, 0.75, 0.9
-"""Parts of the time at which each kind of rehearsal ends, so that there is something left for the next.
+EPSILONS_END, SIZES_END, HOUSEHOLDS_END, REPEATS_END = 0.4, 0.65, 0.75, 0.9
+"""Shares of the time at which each kind of rehearsal ends, so that some is left for the next.
 
-What is tried, and the first repeats, are held to the processor's time, so that they do not depend on how busy a machine
-is; more repeats are held to the clock's.
+What is tried, and the first repeats, are limited by processor time, so that they do not depend on how busy a machine
+is; more repeats are limited by the clock.
 """
 
 MORE_HOUSEHOLDS = (4, 16)
@@ -62,7 +62,7 @@ class Outlook:
     """What rehearsals of a plan found.
 
     rehearsed: households of the invented town; fewer than expected where they would not fit in memory.
-    tallies: of every question, at every epsilon that there was time for.
+    tallies: of every query, at every epsilon that there was time for.
     sizes: the plan's grid and others at the plan's epsilon, finest first.
     more: percent of error of one cell of the plan's grid over the basis, with so many households.
     proofs: rehearsals of what is suggested, as suggested: of one cell over that step, and over the basis.
@@ -74,8 +74,8 @@ class Outlook:
     households: int
     rehearsed: int
     basis: timedelta
-    questions: list[PlanQuestion]
-    tallies: dict[float, dict[PlanQuestion, ErrorTally]] = field(default_factory=dict)
+    queries: list[PlanQuery]
+    tallies: dict[float, dict[PlanQuery, ErrorTally]] = field(default_factory=dict)
     sizes: list[GridSize] = field(default_factory=list)
     more: dict[int, float] = field(default_factory=dict)
     repeats: int = 0
@@ -87,18 +87,18 @@ class Outlook:
         """The epsilons that there was no time for."""
         return [epsilon for epsilon in EPSILONS if epsilon not in self.tallies]
 
-    def curve(self, question: PlanQuestion) -> dict[float, float]:
+    def curve(self, query: PlanQuery) -> dict[float, float]:
         """Return the typical error at each epsilon, percent; it never rises, as more epsilon does no harm."""
         epsilons = sorted(self.tallies)
-        return dict(zip(epsilons, falling([self.tallies[e][question].percent for e in epsilons]), strict=True))
+        return dict(zip(epsilons, fit_falling([self.tallies[e][query].percent for e in epsilons]), strict=True))
 
     def expected(self, cells: tuple[int, int]) -> float:
         """Return the typical error of so many cells over the basis at the plan's epsilon, percent."""
         return self.curve(self.over_basis(cells))[self.epsilon]
 
-    def over_basis(self, cells: tuple[int, int]) -> PlanQuestion:
-        """Return the question for so many cells over a day, or what comes nearest to it."""
-        return next(q for q in self.questions if q.shape == (*cells, self.basis // self.plan.window.step))
+    def over_basis(self, cells: tuple[int, int]) -> PlanQuery:
+        """Return the query for so many cells over a day, or what comes nearest to it."""
+        return next(q for q in self.queries if q.shape == (*cells, self.basis // self.plan.window.step))
 
     @property
     def suggested(self) -> list[tuple[GridSize, timedelta]]:
@@ -128,13 +128,13 @@ class Outlook:
     @property
     def enough_epsilon(self) -> float | None:
         """From which epsilon on the plan's own cells are useful, if from any that was rehearsed."""
-        return crossing(self.curve(self.over_basis((1, 1))), USEFUL)
+        return find_crossing(self.curve(self.over_basis((1, 1))), USEFUL)
 
     @property
     def enough_households(self) -> float | None:
         """From how many households on the plan's own cells are useful, if from any number that was rehearsed."""
         known = {self.rehearsed: self.expected((1, 1)), **self.more}
-        return crossing(dict(zip(known, falling(list(known.values())), strict=True)), USEFUL)
+        return find_crossing(dict(zip(known, fit_falling(list(known.values())), strict=True)), USEFUL)
 
 
 def plan(
@@ -159,10 +159,10 @@ def plan(
         made, takes = next(schedule.turns()).of(made, made.out), schedule.takes
     if made.epsilon is not None:
         allowed_budget(made)
-    return look_ahead(made, expect, takes=takes, seconds=seconds, progress=progress)
+    return make_outlook(made, expect, takes=takes, seconds=seconds, progress=progress)
 
 
-def look_ahead(
+def make_outlook(
     spec: Spec,
     households: int,
     *,
@@ -173,35 +173,35 @@ def look_ahead(
     """Rehearse a publication for about so many seconds: at each epsilon, on other grids, with more households.
 
     Nothing of the publisher's data is touched. The plan at its own epsilon is always rehearsed, and what is suggested;
-    what else there is time for, the outlook tells.
+    the outlook lists what else there was time for.
     """
     plan = Plan.of(spec)
     epsilon = DEFAULT_EPSILON if spec.epsilon is None else float(spec.epsilon)
-    rehearsed = min(households, most_households(plan))
-    asked = questions(plan.grid, plan.window)
-    outlook = Outlook(plan, epsilon, households, rehearsed, basis_of(plan.window), asked, takes=takes)
+    rehearsed = min(households, max_households(plan))
+    asked = list_queries(plan.grid, plan.window)
+    outlook = Outlook(plan, epsilon, households, rehearsed, choose_basis(plan.window), asked, takes=takes)
     _Rehearsals(outlook, seconds, progress).run()
     return outlook
 
 
 class _Rehearsals:
-    """Fills an outlook, with an eye on the clock."""
+    """Fills an outlook until the time is used."""
 
     def __init__(self, outlook: Outlook, seconds: float, progress: Progress) -> None:
         self.outlook, self.seconds, self.progress = outlook, seconds, progress
         self.started, self.worked = time.monotonic(), time.process_time()
-        self.steps = steps_that_fit(outlook.plan, outlook.basis)
+        self.steps = list_steps(outlook.plan, outlook.basis)
         grid, step = outlook.plan.grid, outlook.plan.window.step
         self.own = GridSize((grid.nx, grid.ny))
-        self.own_is_asked = self.steps[0] == step
+        self.own_is_rehearsed = self.steps[0] == step
         self.blocks: dict[tuple[int, int], GridSize] = {}
 
     def passed(self) -> float:
-        """Return which part of the time has passed."""
+        """Return the share of the time that has passed on the clock."""
         return (time.monotonic() - self.started) / self.seconds
 
     def used(self) -> float:
-        """Return which part of the time the processor has worked."""
+        """Return the share of the time that the processor has worked."""
         return (time.process_time() - self.worked) / self.seconds
 
     def run(self) -> None:
@@ -212,9 +212,9 @@ class _Rehearsals:
         outlook.repeats = 1
         work, wait = self.used(), self.passed()
         self._more_households()
-        while outlook.repeats < MOST_REPEATS and self.used() + work < FOR_REPEATS:
-            few = outlook.repeats < FEWEST_REPEATS
-            if self.passed() + wait > (PATIENCE if few else FOR_REPEATS):
+        while outlook.repeats < MAX_REPEATS and self.used() + work < REPEATS_END:
+            few = outlook.repeats < MIN_REPEATS
+            if self.passed() + wait > (PATIENCE if few else REPEATS_END):
                 break
             self.progress("rehearse again", min(1.0, self.passed()))
             self._again(outlook.repeats, sizes=not few)
@@ -228,7 +228,7 @@ class _Rehearsals:
         near = sorted({own, *EPSILONS}, key=lambda epsilon: abs(math.log(epsilon / own)))
         for number, epsilon in enumerate(near):
             self.progress("rehearse at each epsilon", number / len(near))
-            if number == 0 or self.used() * (number + 1) / number < FOR_EPSILONS:
+            if number == 0 or self.used() * (number + 1) / number < EPSILONS_END:
                 self._ask(epsilon, 0)
         self.progress("rehearse at each epsilon", 1.0)
 
@@ -237,34 +237,34 @@ class _Rehearsals:
         rehearsal = rehearse(outlook.plan, epsilon, outlook.rehearsed, seed)
         before = outlook.tallies.get(epsilon, {})
         bars = epsilon == outlook.epsilon
-        if bars and self.own_is_asked:
+        if bars and self.own_is_rehearsed:
             self.own.add(rehearsal, self.steps, seed)
             if not self.blocks:
                 self._cut_blocks(rehearsal)
         outlook.tallies[epsilon] = {
-            question: before.get(question, ErrorTally()) + rehearsal.tally(question.shape, bars=bars, seed=seed)
-            for question in outlook.questions
+            query: before.get(query, ErrorTally()) + rehearsal.tally(query.shape, bars=bars, seed=seed)
+            for query in outlook.queries
         }
 
     def _cut_blocks(self, rehearsal: Rehearsal) -> None:
-        """Keep what blocks of cells tell of coarser grids, for those that there will be no time for."""
+        """Estimate coarser grids from blocks of cells, for those that there will be no time for."""
         nx, ny = self.own.cells
-        for cells in coarser(self.own.cells):
+        for cells in list_coarser(self.own.cells):
             self.blocks[cells] = GridSize(cells, of_blocks=True)
             self.blocks[cells].add(rehearsal, self.steps, block=(nx // cells[0], ny // cells[1]))
 
     def _first_sizes(self) -> None:
         """Try coarser grids, coarsest (and quickest) first, and finer ones as long as they are useful."""
         outlook, own = self.outlook, self.own
-        small = [*map(GridSize, reversed(coarser(own.cells))), own]
-        for number, size in enumerate([*small, *map(GridSize, finer(own.cells))]):
+        small = [*map(GridSize, reversed(list_coarser(own.cells))), own]
+        for number, size in enumerate([*small, *map(GridSize, list_finer(own.cells))]):
             if number >= len(small) and outlook.sizes and outlook.sizes[0].percent(outlook.basis) > USEFUL:
                 break
             self.progress("rehearse on other grids", min(1.0, number / len(small)))
-            if self.used() > FOR_SIZES and size.cells in self.blocks:
+            if self.used() > SIZES_END and size.cells in self.blocks:
                 outlook.sizes.insert(0, self.blocks[size.cells])
             # The coarsest is always tried, and the plan's own mostly has been.
-            elif size.tallies or ((number == 0 or self.used() < FOR_SIZES) and self._size(size, 0)):
+            elif size.tallies or ((number == 0 or self.used() < SIZES_END) and self._size(size, 0)):
                 outlook.sizes.insert(0, size)
         self.progress("rehearse on other grids", 1.0)
 
@@ -272,8 +272,8 @@ class _Rehearsals:
         """Rehearse a grid in its finest steps; return whether the mechanism could."""
         outlook = self.outlook
         try:
-            plan = variant(outlook.plan, size.cells, self.steps[0])
-            rehearsal = rehearse(plan, outlook.epsilon, min(outlook.rehearsed, most_households(plan)), seed)
+            plan = change_grid(outlook.plan, size.cells, self.steps[0])
+            rehearsal = rehearse(plan, outlook.epsilon, min(outlook.rehearsed, max_households(plan)), seed)
         except GridveilError:  # a parameter that was made for the plan's own grid
             return False
         size.add(rehearsal, self.steps, seed)
@@ -283,18 +283,18 @@ class _Rehearsals:
         outlook = self.outlook
         if outlook.expected((1, 1)) <= USEFUL:
             return
-        question = outlook.over_basis((1, 1))
+        query = outlook.over_basis((1, 1))
         for times in MORE_HOUSEHOLDS:
             many = times * outlook.rehearsed
-            if self.used() < FOR_HOUSEHOLDS and many <= most_households(outlook.plan):
-                tally = rehearse(outlook.plan, outlook.epsilon, many).tally(question.shape)
+            if self.used() < HOUSEHOLDS_END and many <= max_households(outlook.plan):
+                tally = rehearse(outlook.plan, outlook.epsilon, many).tally(query.shape)
                 outlook.more[many] = tally.percent
 
     def _again(self, seed: int, *, sizes: bool) -> None:
         for epsilon in self.outlook.tallies:
             self._ask(epsilon, seed)
         for size in self.outlook.sizes if sizes else ():
-            if not (size is self.own and self.own_is_asked):
+            if not (size is self.own and self.own_is_rehearsed):
                 self._size(size, seed)
 
     def _prove(self) -> None:
@@ -302,9 +302,9 @@ class _Rehearsals:
         outlook = self.outlook
         while left := [(size, step) for size, step in outlook.suggested if (size.cells, step) not in outlook.proofs]:
             size, step = left[0]
-            plan, proof = variant(outlook.plan, size.cells, step), GridSize(size.cells)
+            plan, proof = change_grid(outlook.plan, size.cells, step), GridSize(size.cells)
             for seed in range(outlook.repeats):
                 if seed == 0 or self.passed() < 1:
-                    rehearsal = rehearse(plan, outlook.epsilon, min(outlook.rehearsed, most_households(plan)), seed)
+                    rehearsal = rehearse(plan, outlook.epsilon, min(outlook.rehearsed, max_households(plan)), seed)
                     proof.add(rehearsal, sorted({step, outlook.basis}), seed)
             outlook.proofs[size.cells, step] = proof

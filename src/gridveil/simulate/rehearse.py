@@ -17,7 +17,7 @@ from gridveil.model.window import Window
 from gridveil.publishing.plan import Plan
 from gridveil.publishing.statement import release_with_private_bound
 from gridveil.simulate.sources import SeededLaplace
-from gridveil.simulate.town import MAIN_FUSE, Town, make_town, unrest
+from gridveil.simulate.town import MAIN_FUSE, Town, draw_variation, make_town
 from gridveil.trusted.budget import PureDP
 from gridveil.trusted.kernel.kernel import Kernel
 from gridveil.uncertainty.model import ErrorModel, boxes_of
@@ -105,7 +105,7 @@ def mae(truth: Floats, answers: Floats) -> float:
 
 
 def bias(truth: Floats, answers: Floats) -> float:
-    """Return the mean signed error, kWh: below zero where a release tells too little, as bounds make it do.
+    """Return the mean signed error, kWh: below zero where a release is too low, as clipping makes it.
 
     >>> bias(np.array([10.0, 20.0]), np.array([12.0, 19.0]))
     0.5
@@ -115,13 +115,13 @@ def bias(truth: Floats, answers: Floats) -> float:
 
 # One publication rehearsed in memory, on an invented town, and how far its answers are from the invented truth.
 
-PLACES = 200
-"""Where a question of one shape is asked, at random, in one rehearsal."""
+QUERIES_PER_SHAPE = 200
+"""Random places at which queries of one shape are asked in one rehearsal."""
 
 HOUR = timedelta(hours=1)
 UNIT = Grid(0, 0, 1, 1, 1, 1)
 
-MOST_READINGS = 2**24
+MAX_READINGS = 2**24
 """Of an invented town: 134 MB, and some times that while it is invented."""
 
 Shape = tuple[int, int, int]
@@ -155,7 +155,7 @@ class ErrorTally:
 
     @property
     def percent(self) -> float:
-        """The typical error: that of the middle rehearsal. One that went wrong says little of the others."""
+        """The typical error: the median over rehearsals. An outlier does not change it."""
         return statistics.median(self.each) if self.each else float("nan")
 
     @property
@@ -166,7 +166,7 @@ class ErrorTally:
 
 @dataclass(frozen=True)
 class Rehearsal:
-    """A release that was never written, beside what is true in its town: prefix sums, kWh (x, y, t)."""
+    """A release that was never written, and the truth of its town: prefix sums, kWh (x, y, t)."""
 
     truth: Floats
     values: Floats
@@ -188,7 +188,7 @@ def rehearse(plan: Plan, epsilon: float, households: int, seed: int = 0) -> Rehe
 
     Nothing of the publisher's data is touched. Other seeds have other towns, and other noise.
     """
-    town = invent(plan, households, seed)
+    town = invent_town(plan, households, seed)
     kernel = Kernel(
         town.source(),
         plan.window,
@@ -207,13 +207,13 @@ def rehearse(plan: Plan, epsilon: float, households: int, seed: int = 0) -> Rehe
     return Rehearsal(truth, values, errors)
 
 
-def most_households(plan: Plan) -> int:
-    """Return how many households a rehearsal has room for."""
+def max_households(plan: Plan) -> int:
+    """Return the maximum number of households of a rehearsal, by memory."""
     window = plan.reading_window
-    return max(1, MOST_READINGS // (window.steps * _parts(window)))
+    return max(1, MAX_READINGS // (window.steps * _parts(window)))
 
 
-def invent(plan: Plan, households: int, seed: int) -> Town:
+def invent_town(plan: Plan, households: int, seed: int) -> Town:
     """Return a town on the grid and in the steps of a plan; the same town on every grid."""
     window = plan.reading_window
     parts = _parts(window)
@@ -235,8 +235,8 @@ def draw_ranges(shape: Shape, cube: tuple[int, ...], seed: int = 0) -> Ints:
     array([0, 2, 0, 1, 0, 3])
     """
     free = np.array(cube, dtype=np.int64) - shape
-    first = np.random.default_rng(seed).integers(0, free + 1, size=(PLACES, 3))
-    return np.stack([first, first + shape], axis=-1).reshape(PLACES, 6)
+    first = np.random.default_rng(seed).integers(0, free + 1, size=(QUERIES_PER_SHAPE, 3))
+    return np.stack([first, first + shape], axis=-1).reshape(QUERIES_PER_SHAPE, 6)
 
 
 def _parts(window: Window) -> int:
@@ -249,6 +249,6 @@ def _parts(window: Window) -> int:
 def _town(households: int, window: Window, seed: int) -> Town:
     """Return a town on the unit square whose days differ as those of real ones do, kept for the next rehearsal."""
     town = make_town(households, grid=UNIT, window=window, seed=seed)
-    factor = unrest(households, window, np.random.default_rng([seed, 1]))
+    factor = draw_variation(households, window, np.random.default_rng([seed, 1]))
     most = WH_PER_KWH * MAIN_FUSE * (window.step / HOUR)
     return replace(town, consumption=np.rint(np.minimum(town.consumption * factor, most)).astype(np.int64))

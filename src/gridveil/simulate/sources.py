@@ -1,4 +1,4 @@
-"""For tests only: sources in memory, seeded noise, tapes. What these make is not private and is marked so."""
+"""Sources in memory, seeded noise and tapes, for rehearsals and tests: nothing made with them is private."""
 
 from __future__ import annotations
 
@@ -183,7 +183,7 @@ class Tape:
 
 
 def kernel_without_data(tape: Tape, grid: Grid, window: Window, *, epsilon: float | str, bound: Bound) -> Kernel:
-    """Return a kernel on a town without households that plays a tape: all it can tell is what was recorded."""
+    """Return a kernel on a town without households that plays a tape: all it can answer is what was recorded."""
     return Kernel(Nobody(grid, window), window, budget=PureDP(epsilon), bound=bound, noise=tape.replay())
 
 

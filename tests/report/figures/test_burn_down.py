@@ -7,7 +7,8 @@ from matplotlib.figure import Figure
 from matplotlib.image import imread
 from matplotlib.text import Annotation
 
-from gridveil.report.figures.burn_down import LOST, SPENT, FigureWords, SpentBar, as_file, draw_releases, draw_windows
+from gridveil.report.figures.burn_down import LOST, SPENT, FigureWords, SpentBar, draw_releases, draw_windows
+from gridveil.report.figures.style import as_file
 
 WORDS = FigureWords("west $x$ <London>: epsilon 1 of 10 is left", "Unit: household.")
 LONG = "The whole of west London, half-hourly, with a finer grid"
@@ -48,7 +49,7 @@ def test_bars_are_as_high_as_what_was_spent_and_have_names_that_fit() -> None:
 @pytest.mark.parametrize("kind", ["png", "svg", "pdf"])
 def test_files_say_in_words_what_they_show(kind: str) -> None:
     for draw in (draw_releases, draw_windows):
-        held = as_file(draw([], 10.0, WORDS), kind, WORDS)
+        held = as_file(draw([], 10.0, WORDS), kind, WORDS.description)
         assert re.search(rb"west \$x\$ (<|&lt;)London(>|&gt;): epsilon 1 of 10 is left\. Unit: household\.", held)
         if kind == "png":
             assert imread(io.BytesIO(held)).shape == (675, 1200, 4)

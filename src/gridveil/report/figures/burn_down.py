@@ -1,8 +1,7 @@
-"""What a ledger has left, as a picture: a staircase over releases, or a bar for every ledger window."""
+"""Figures of what a ledger has left: a staircase over releases, or a bar for each ledger window."""
 
 from __future__ import annotations
 
-import io
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -11,23 +10,23 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
 from gridveil.report.figures.axis import short
+from gridveil.report.figures.style import COLOURS, INK, LINE, QUIET
 
-INK, QUIET, LINE = "#1a1a1a", "#666666", "#e6e6e6"
-SPENT, LEFT, LOST, CAP = "#0072b2", "#dceaf4", "#d55e00", "#1a1a1a"
-"""Told apart by the colour-blind; `LOST` was spent and nothing came of it."""
+SPENT, LEFT, LOST = COLOURS[0], "#dceaf4", COLOURS[1]
+"""`LOST` was spent without a release."""
 
 WIDTH, HEIGHT = 8.0, 4.5
-MOST_NAMES = 12
-"""So many steps or bars have room for a name or a number each."""
+MAX_NAMES = 12
+"""Maximum number of steps or bars that have a name or a number each."""
 
 NAME_HEIGHT, NAME_WIDTH = 0.06, 0.0105
-"""Of a letter beside a step, as a part of the cap and of the axis."""
+"""Size of a letter next to a step, as a share of the cap and of the axis."""
 
-LONGEST = 26
-"""Letters of a title beside its step."""
+TITLE_LENGTH = 26
+"""Maximum letters of a title next to its step."""
 
-ROOM = 1.14
-"""Of the axis above the cap."""
+AXIS_TOP = 1.14
+"""Upper end of the axis, as a multiple of the cap."""
 
 
 class SpentBar(NamedTuple):
@@ -52,9 +51,9 @@ class FigureWords(NamedTuple):
 
 def draw_releases(debits: Sequence[SpentBar], cap: float, words: FigureWords) -> Figure:
     """Draw what is left of the cap after every debit, from the left to the right."""
-    figure, axes = _paper(words, cap, "epsilon left")
-    names = [_step_name(debit) for debit in debits] if len(debits) <= MOST_NAMES else []
-    # So far to the right that every name ends on the paper.
+    figure, axes = _new_figure(words, cap, "epsilon left")
+    names = [_step_name(debit) for debit in debits] if len(debits) <= MAX_NAMES else []
+    # Far enough to the right for every name.
     end = max([len(debits) + 1, *(n / (1 - NAME_WIDTH * len(name)) for n, name in enumerate(names, start=1))])
     lefts = [cap]
     lowest, until = 2 * cap, 0.0  # where the last name is, and ends
@@ -63,7 +62,7 @@ def draw_releases(debits: Sequence[SpentBar], cap: float, words: FigureWords) ->
         axes.plot([number, number], lefts[-2:], color=_colour(debit), linewidth=2.5, solid_capstyle="butt", zorder=2)
         if names and (lowest - lefts[-2] >= NAME_HEIGHT * cap or number > until):
             lowest, until = lefts[-2], number + NAME_WIDTH * len(names[number - 1]) * end
-            _write_beside(axes, names[number - 1], (number, lowest), _colour(debit))
+            _write_next_to(axes, names[number - 1], (number, lowest), _colour(debit))
     axes.stairs(lefts, [*range(len(lefts)), end], fill=True, color=LEFT)
     axes.stairs(lefts, [*range(len(lefts)), end], baseline=None, color=SPENT, linewidth=1.2, zorder=1.5)
     axes.set_xlim(0, end)
@@ -75,11 +74,11 @@ def draw_releases(debits: Sequence[SpentBar], cap: float, words: FigureWords) ->
 
 def draw_windows(windows: Sequence[SpentBar], cap: float, words: FigureWords) -> Figure:
     """Draw what has been spent on every ledger window, below the cap that each has."""
-    figure, axes = _paper(words, cap, "epsilon spent in the window")
+    figure, axes = _new_figure(words, cap, "epsilon spent in the window")
     places = range(len(windows))
     axes.bar(places, [cap] * len(windows), color=LEFT, width=0.72)
     axes.bar(places, [window.epsilon for window in windows], color=SPENT, width=0.72)
-    if len(windows) <= MOST_NAMES:
+    if len(windows) <= MAX_NAMES:
         for place, window in zip(places, windows, strict=True):
             inside = window.epsilon > 2 * NAME_HEIGHT * cap
             axes.annotate(
@@ -95,35 +94,28 @@ def draw_windows(windows: Sequence[SpentBar], cap: float, words: FigureWords) ->
             )
     every = _every(windows)
     axes.set_xticks(places[::every], [window.name for window in windows[::every]], rotation=30, ha="right")
-    # One bar alone would be as wide as the paper.
+    # A single bar would be as wide as the figure.
     axes.set_xlim(-0.6, max(len(windows), 5) - 0.4)
     _key(figure, [(SPENT, "spent"), (LEFT, "left")], [])
     return figure
 
 
-def as_file(figure: Figure, kind: str, words: FigureWords) -> bytes:
-    """Return a figure as the bytes of a file, with its words inside for those who do not see it."""
-    held = io.BytesIO()
-    figure.savefig(held, format=kind, metadata={"Title": words.description})
-    return held.getvalue()
-
-
-def shortened(text: str, most: int) -> str:
+def shorten(text: str, most: int) -> str:
     """Return a text of so many letters at most.
 
-    >>> shortened("West London", 6)
+    >>> shorten("West London", 6)
     'West…'
     """
     return text if len(text) <= most else text[: most - 1].rstrip() + "…"
 
 
-def _paper(words: FigureWords, cap: float, what: str) -> tuple[Figure, Axes]:
+def _new_figure(words: FigureWords, cap: float, what: str) -> tuple[Figure, Axes]:
     figure = Figure(figsize=(WIDTH, HEIGHT), dpi=150, facecolor="white")
     axes = figure.add_axes((0.09, 0.16, 0.87, 0.63))
     figure.text(0.03, 0.93, words.title, color=INK, size=13, weight="bold", parse_math=False)
     figure.text(0.03, 0.87, words.below, color=QUIET, size=9, parse_math=False)
-    axes.set_ylim(0, cap * ROOM)
-    axes.axhline(cap, color=CAP, linewidth=1.2, linestyle=(0, (4, 3)), zorder=3)
+    axes.set_ylim(0, cap * AXIS_TOP)
+    axes.axhline(cap, color=INK, linewidth=1.2, linestyle=(0, (4, 3)), zorder=3)
     axes.annotate(
         f"cap {short(cap)}",
         xy=(1.0, cap),
@@ -144,11 +136,11 @@ def _paper(words: FigureWords, cap: float, what: str) -> tuple[Figure, Axes]:
 
 
 def _step_name(debit: SpentBar) -> str:
-    return f"{shortened(debit.name, LONGEST)}: {short(debit.epsilon)}"
+    return f"{shorten(debit.name, TITLE_LENGTH)}: {short(debit.epsilon)}"
 
 
-def _write_beside(axes: Axes, text: str, top: tuple[float, float], colour: str) -> None:
-    """Write at the upper end of a step: what follows is lower, so the paper to the right is free."""
+def _write_next_to(axes: Axes, text: str, top: tuple[float, float], colour: str) -> None:
+    """Write at the upper end of a step: what follows is lower, so the space to the right is free."""
     axes.annotate(
         text,
         top,
@@ -167,7 +159,7 @@ def _colour(debit: SpentBar) -> str:
 
 def _every(things: Sequence[SpentBar]) -> int:
     """Return how many things there are to one name below the axis."""
-    return max(1, -(-len(things) // MOST_NAMES))
+    return max(1, -(-len(things) // MAX_NAMES))
 
 
 def _key(figure: Figure, colours: Sequence[tuple[str, str]], debits: Sequence[SpentBar]) -> None:

@@ -10,7 +10,7 @@ from gridveil.model.arrays import Floats
 from gridveil.report.figures.axis import round_levels, short
 
 LEFT, TOP, FOOT, RIGHT = 46, 22, 26, 4
-LETTER, GAP = 7, 6  # of the numbers at the left, and beside them
+LETTER, GAP = 7, 6  # width of a digit at the left, and space after the number
 
 
 @dataclass(frozen=True)

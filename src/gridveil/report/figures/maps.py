@@ -28,7 +28,7 @@ HATCH_EVERY, HATCH_WIDTH = 8, 3  # pixels
 
 @dataclass(frozen=True)
 class ColourScale:
-    """Colours from zero to `top` kWh, by square root: quiet cells stay visible beside the centre."""
+    """Colours from zero to `top` kWh, by square root: quiet cells stay visible next to the centre."""
 
     top: float
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#8a6d00")
-"""Of the best methods, best first; told apart by the colour-blind, and dark enough to read as text."""
+"""Of the best methods, best first; distinct for the colour-blind, and dark enough for text."""
 
 
 INK, QUIET, GREY, LINE = "#1a1a1a", "#666666", "#b5b5b5", "#e6e6e6"
@@ -32,11 +32,11 @@ def check_format(path: Path) -> str:
     return name
 
 
-def as_file(figure: Figure, kind: str = "png") -> bytes:
-    """Return a figure as the bytes of a file of one of the formats."""
-    held = io.BytesIO()
-    figure.savefig(held, format=kind)
-    return held.getvalue()
+def as_file(figure: Figure, kind: str = "png", description: str | None = None) -> bytes:
+    """Return a figure as the bytes of a file of one of the formats. description: for readers who do not see it."""
+    file = io.BytesIO()
+    figure.savefig(file, format=kind, metadata=None if description is None else {"Title": description})
+    return file.getvalue()
 
 
 def spaced(wanted: Floats, gap: float) -> Floats:

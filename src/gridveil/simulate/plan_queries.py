@@ -13,13 +13,13 @@ from gridveil.model.window import Window
 from gridveil.publishing.plan import Plan
 from gridveil.simulate.rehearse import ErrorTally, Rehearsal, Shape
 
-# Curves through a few noisy points: they fall, and somewhere they cross a level.
+# Curves through a few noisy points: they fall, and may cross a level.
 
 
-def falling(values: Sequence[float]) -> list[float]:
+def fit_falling(values: Sequence[float]) -> list[float]:
     """Return the values nearest to these that never rise (least squares): rises are replaced by their mean.
 
-    >>> falling([9.0, 4.0, 6.0, 1.0])
+    >>> fit_falling([9.0, 4.0, 6.0, 1.0])
     [9.0, 5.0, 5.0, 1.0]
     """
     blocks: list[tuple[float, int]] = []
@@ -32,12 +32,12 @@ def falling(values: Sequence[float]) -> list[float]:
     return [mean for mean, count in blocks for _ in range(count)]
 
 
-def crossing(curve: Mapping[float, float], level: float) -> float | None:
-    """Return where a falling curve reaches a level, between its points on logarithmic paper, or that it does not.
+def find_crossing(curve: Mapping[float, float], level: float) -> float | None:
+    """Return where a falling curve reaches a level, interpolated between points on logarithmic scales, or None.
 
-    >>> crossing({1.0: 40.0, 4.0: 10.0}, 20.0)
+    >>> find_crossing({1.0: 40.0, 4.0: 10.0}, 20.0)
     2.0
-    >>> crossing({1.0: 40.0, 4.0: 30.0}, 20.0)
+    >>> find_crossing({1.0: 40.0, 4.0: 30.0}, 20.0)
     """
     points = sorted(curve.items())
     if points and points[0][1] <= level:
@@ -49,24 +49,24 @@ def crossing(curve: Mapping[float, float], level: float) -> float | None:
     return None
 
 
-# Other grids and steps for the same plan: what one of their cells would be worth.
+# Other grids and steps for the same plan, and the errors of their cells.
 
 Cells = tuple[int, int]
 
 HOUR = timedelta(hours=1)
 ROUND = (HOUR, 3 * HOUR, 6 * HOUR, 24 * HOUR)
-"""Steps that are tried beside the plan's own, where whole numbers of them fill the window."""
+"""Steps that are tried in addition to the plan's own, where whole numbers of them fill the window."""
 
-MOST_STEPS = 1000
+MAX_STEPS = 1000
 """Steps finer than the plan's are not tried if there would be more of them."""
 
-MOST_SIDE = 256
+MAX_SIDE = 256
 """Cells a side of the finest grid that is tried, unless the plan's own is finer."""
 
 
 @dataclass
 class GridSize:
-    """A grid that was rehearsed at its finest step, and what one of its cells is worth over each step.
+    """A grid that was rehearsed at its finest step, and the error of one of its cells over each step.
 
     of_blocks: another grid was rehearsed in its place, of which a cell here is a block.
     """
@@ -86,23 +86,23 @@ class GridSize:
         return self.tallies[step].percent
 
 
-def steps_that_fit(plan: Plan, basis: timedelta) -> list[timedelta]:
+def list_steps(plan: Plan, basis: timedelta) -> list[timedelta]:
     """Return the plan's step, the basis, and the round ones of which whole numbers fill the window, finest first."""
     own, whole = plan.window.step, plan.window.steps * plan.window.step
     fitting = [
         step
         for step in ROUND
         if whole % step == timedelta(0) and (step % own == timedelta(0) or own % step == timedelta(0))
-        if step >= own or whole // step <= MOST_STEPS
+        if step >= own or whole // step <= MAX_STEPS
     ]
     finest = min([own, *fitting])
     return sorted({own, basis, *(step for step in fitting if step % finest == timedelta(0))})
 
 
-def coarser(cells: Cells) -> list[Cells]:
+def list_coarser(cells: Cells) -> list[Cells]:
     """Return the grids with half as many cells each way, again and again, down to one cell.
 
-    >>> coarser((5, 7))
+    >>> list_coarser((5, 7))
     [(3, 4), (2, 2), (1, 1)]
     """
     found = []
@@ -112,20 +112,20 @@ def coarser(cells: Cells) -> list[Cells]:
     return found
 
 
-def finer(cells: Cells) -> list[Cells]:
+def list_finer(cells: Cells) -> list[Cells]:
     """Return the grids with twice as many cells each way, again and again.
 
-    >>> finer((32, 20))
+    >>> list_finer((32, 20))
     [(64, 40), (128, 80), (256, 160)]
     """
     found = []
-    while 2 * max(cells) <= MOST_SIDE:
+    while 2 * max(cells) <= MAX_SIDE:
         cells = (2 * cells[0], 2 * cells[1])
         found.append(cells)
     return found
 
 
-def variant(plan: Plan, cells: Cells, step: timedelta) -> Plan:
+def change_grid(plan: Plan, cells: Cells, step: timedelta) -> Plan:
     """Return the same plan on another grid of the same extent, in other steps of the same window."""
     spec, grid, window = plan.spec, plan.grid, plan.window
     ratio = step / window.step
@@ -144,7 +144,7 @@ def variant(plan: Plan, cells: Cells, step: timedelta) -> Plan:
     )
 
 
-# What people ask of a release, in plain words: the whole map, a district, a street, a cell; a step, a day, all.
+# Typical queries in plain words: the whole map, a district, a street, a cell; a step, a day, all.
 
 DISTRICT = 4
 """A district is this part of the map each way."""
@@ -157,29 +157,29 @@ DAY = timedelta(days=1)
 
 
 @dataclass(frozen=True)
-class PlanQuestion:
-    """A kind of question: where, for how long, and how many cells and steps that is."""
+class PlanQuery:
+    """A kind of query: where, for how long, and how many cells and steps that is."""
 
     place: str
     period: str
     shape: Shape
 
 
-def questions(grid: Grid, window: Window) -> list[PlanQuestion]:
-    """Return the kinds of questions that a grid and a window have room for, largest first."""
+def list_queries(grid: Grid, window: Window) -> list[PlanQuery]:
+    """Return the kinds of queries that a grid and a window have room for, largest first."""
     return [
-        PlanQuestion(place, period, (*cells, steps))
-        for cells, place in places(grid).items()
-        for steps, period in periods(window).items()
+        PlanQuery(place, period, (*cells, steps))
+        for cells, place in name_places(grid).items()
+        for steps, period in name_periods(window).items()
     ]
 
 
-def places(grid: Grid) -> dict[tuple[int, int], str]:
+def name_places(grid: Grid) -> dict[tuple[int, int], str]:
     """Return the names of places by their cells; what is as large as something larger has the larger one's name.
 
-    >>> places(Grid(0, 0, 8000, 8000, nx=32, ny=32))
+    >>> name_places(Grid(0, 0, 8000, 8000, nx=32, ny=32))
     {(32, 32): 'whole map', (8, 8): 'district (8 x 8 cells)', (2, 2): 'street (2 x 2 cells)', (1, 1): 'one cell'}
-    >>> places(Grid(0, 0, 8000, 8000, nx=1, ny=1))
+    >>> name_places(Grid(0, 0, 8000, 8000, nx=1, ny=1))
     {(1, 1): 'whole map'}
     """
     width, height = max(1, grid.nx // DISTRICT), max(1, grid.ny // DISTRICT)
@@ -196,34 +196,34 @@ def places(grid: Grid) -> dict[tuple[int, int], str]:
     return found
 
 
-def periods(window: Window) -> dict[int, str]:
+def name_periods(window: Window) -> dict[int, str]:
     """Return the names of periods by their steps.
 
     >>> from datetime import UTC, datetime
-    >>> periods(Window(datetime(2013, 2, 4, tzinfo=UTC), timedelta(hours=6), 20))
+    >>> name_periods(Window(datetime(2013, 2, 4, tzinfo=UTC), timedelta(hours=6), 20))
     {20: 'all 5 days', 4: 'a day', 1: '6 h'}
     """
-    found = {window.steps: f"all {span(window.steps * window.step)}"}
+    found = {window.steps: f"all {format_length(window.steps * window.step)}"}
     if DAY % window.step == timedelta(0):
         steps = DAY // window.step
         if steps < window.steps:
             found[steps] = "a day"
-    found.setdefault(1, "a day" if window.step == DAY else span(window.step))
+    found.setdefault(1, "a day" if window.step == DAY else format_length(window.step))
     return found
 
 
-def basis_of(window: Window) -> timedelta:
-    """Return the period by which cells are judged: a day, or what comes nearest to it."""
+def choose_basis(window: Window) -> timedelta:
+    """Return the period over which cells are compared: a day, or what comes nearest to it."""
     whole = window.steps * window.step
     if window.step >= DAY or whole <= DAY:
         return min(whole, max(window.step, DAY))
     return DAY if DAY % window.step == timedelta(0) else window.step
 
 
-def span(length: timedelta) -> str:
-    """Return a length of time as people say it.
+def format_length(length: timedelta) -> str:
+    """Return a length of time in the largest unit that divides it.
 
-    >>> [span(timedelta(hours=hours)) for hours in (0.25, 1, 36, 48)]
+    >>> [format_length(timedelta(hours=hours)) for hours in (0.25, 1, 36, 48)]
     ['15 min', '1 h', '36 h', '2 days']
     """
     seconds = round(length.total_seconds())

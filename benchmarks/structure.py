@@ -94,7 +94,7 @@ def trace_all() -> None:
     import gridveil
     from gridveil.geography.grid import Grid
     from gridveil.serve.app import create_app
-    from gridveil.serve.served import open_all
+    from gridveil.serve.releases import open_all
     from gridveil.simulate.town import DEMO_WINDOW, make_town
 
     with tempfile.TemporaryDirectory() as name:

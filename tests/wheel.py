@@ -55,7 +55,7 @@ def main() -> None:
         # Package data: the page of the map.
         page = (
             "from pathlib import Path; from fastapi.testclient import TestClient; "
-            "from gridveil.serve.app import create_app; from gridveil.serve.served import open_all; "
+            "from gridveil.serve.app import create_app; from gridveil.serve.releases import open_all; "
             "client = TestClient(create_app(open_all([Path('demo/release-mosaic')])), 'http://localhost'); "
             "assert all(client.get(f'/{name}').status_code == 200 for name in ('', 'page/main.js', 'api/releases'))"
         )

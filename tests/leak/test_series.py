@@ -24,8 +24,7 @@ from gridveil.publishing.run import Published
 from gridveil.publishing.spec import make_spec
 from gridveil.release.series.catalogue import CATALOGUE
 from gridveil.serve.app import create_app
-from gridveil.serve.downloads import OWN, formats
-from gridveil.serve.served import open_all
+from gridveil.serve.releases import OWN_FILES, list_formats, open_all
 from gridveil.simulate.sources import Tape
 from gridveil.trusted.kernel.noise import ExactNoise
 from gridveil.trusted.ledger import entry
@@ -105,7 +104,7 @@ def test_neighbours_are_served_with_the_same_headers(
     every = worlds(tables, tmp_path, monkeypatch)
     one, other = answers(next(every)), answers(next(every))
     assert other == one
-    assert len(one) > 2 * len(formats())
+    assert len(one) > 2 * len(list_formats())
     assert not [headers for headers, _ in one.values() if "last-modified" in headers]
 
 
@@ -113,7 +112,7 @@ def answers(series: Path) -> dict[str, tuple[dict[str, str], bytes]]:
     """What a server says to every kind of question; none may be refused."""
     app, seen = create_app(open_all([series, series / "2013-02-04"])), {}
     with running(app) as port, httpx.Client(base_url=f"http://localhost:{port}") as client:
-        for method, url in addresses(client.get("/api/openapi.json").json(), app.state.served):
+        for method, url in addresses(client.get("/api/openapi.json").json(), app.state.releases):
             answer = client.request(method, url, json=BODIES.get(url.rpartition("/")[2], {}))
             assert answer.status_code == HTTPStatus.OK, (url, answer.text)
             del answer.headers["date"]
@@ -127,7 +126,7 @@ def addresses(api: dict[str, Any], served: Iterable[str]) -> set[tuple[str, str]
     return page | {
         (method.upper(), path.format(id=name, format=form))
         for path, methods in api["paths"].items()
-        for name, form in product(served, formats())
-        if not (name == "series" and form in OWN)  # a series has none
+        for name, form in product(served, list_formats())
+        if not (name == "series" and form in OWN_FILES)  # a series has none
         for method in methods
     }

@@ -17,7 +17,7 @@ from gridveil.model.errors import GridveilError
 from gridveil.model.files import ASIDE
 from gridveil.release.query.open import open_release
 from gridveil.release.verify.verify import verify
-from gridveil.serve.served import open_all
+from gridveil.serve.releases import open_all
 from gridveil.trusted.ledger.book import Ledger
 
 Left = Literal["no debit, no release", "debit without release", "release not recorded", "release"]

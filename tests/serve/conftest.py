@@ -21,7 +21,7 @@ from gridveil.model.window import Window
 from gridveil.release.format.write import write_release
 from gridveil.release.query.open import Release
 from gridveil.serve.app import create_app
-from gridveil.serve.served import open_all
+from gridveil.serve.releases import open_all
 
 with warnings.catch_warnings():
     # Starlette 1.10 would rather have httpx2; httpx, which schemathesis brings anyway, still does.

@@ -11,7 +11,7 @@ from fastapi.testclient import TestClient
 from tests.serve.conftest import BASE
 
 from gridveil.release.query.open import Release
-from gridveil.serve import desk, downloads, guard, heavy, questions, regions
+from gridveil.serve import answers, execution, middleware, releases, requests, slices
 from gridveil.serve.app import create_app
 
 PAGE = (Path(__file__).parents[2] / "docs" / "serving.md").read_text(encoding="utf-8")
@@ -38,13 +38,13 @@ def test_there_are_examples_of_all_kinds() -> None:
 
 def test_limits_are_those_of_the_code() -> None:
     rows = dict(re.findall(r"^\| ([a-z].*?) \| (.*?) \|$", PAGE.partition("## Limits")[2], re.MULTILINE))
-    assert rows["body"] == f"{guard.MOST_BODY // 2**20} MiB"
-    assert rows["ranges in a batch"] == f"{regions.MOST_RANGES:,}"
-    assert rows["points of a polygon"] == f"{regions.MOST_VERTICES:,}"
-    series = f"{questions.MOST_POINTS:,}; {questions.USUAL_POINTS:,} unless `every` asks for more"
+    assert rows["body"] == f"{middleware.MAX_BODY // 2**20} MiB"
+    assert rows["ranges in a batch"] == f"{requests.MAX_RANGES:,}"
+    assert rows["points of a polygon"] == f"{requests.MAX_VERTICES:,}"
+    series = f"{answers.MAX_POINTS:,}; {answers.USUAL_POINTS:,} unless `every` asks for more"
     assert rows["points of a series"] == series
-    assert rows["cells of a slice as JSON"] == f"{questions.MOST_CELLS_JSON:,}; more as `float32`"
-    assert rows["work of a question"] == f"{desk.MOST_WORK / 1e6:,.0f} million numbers; then status 422"
-    assert rows["time of a question"].startswith(f"{heavy.MOST_SECONDS:.0f} seconds")
-    assert (questions.PROFILE_WORK, questions.SERIES_WORK, questions.CELLS_WORK, questions.ROW_WORK) == (2, 4, 10, 2000)
-    assert rows["files made while you wait"].startswith(f"{downloads.MOST_ROWS:,} cells times steps")
+    assert rows["cells of a slice as JSON"] == f"{slices.MAX_JSON_CELLS:,}; more as `float32`"
+    assert rows["work of a question"] == f"{execution.MAX_WORK / 1e6:,.0f} million numbers; then status 422"
+    assert rows["time of a question"].startswith(f"{execution.MAX_SECONDS:.0f} seconds")
+    assert (answers.PROFILE_WORK, answers.SERIES_WORK, slices.CELLS_WORK, answers.ROW_WORK) == (2, 4, 10, 2000)
+    assert rows["files made while you wait"].startswith(f"{releases.MAX_ROWS:,} cells times steps")

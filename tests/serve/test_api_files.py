@@ -14,10 +14,9 @@ from tests.serve.conftest import BASE, SPRING, refused, write
 
 from gridveil.geography.grid import Grid
 from gridveil.release.query.open import Release, open_release
-from gridveil.serve import downloads, questions
-from gridveil.serve.app import create_app
-from gridveil.serve.first import warm_up
-from gridveil.serve.served import open_all
+from gridveil.serve import answers, releases
+from gridveil.serve.app import create_app, warm_up
+from gridveil.serve.releases import open_all
 
 TOWN = "/api/releases/town"
 
@@ -61,7 +60,7 @@ def test_a_file_damaged_while_it_is_served_is_told_without_a_traceback(
 def test_what_is_asked_for_first_is_known_before(
     app: FastAPI, client: TestClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    warm_up(app.state.desk, app.state.served.values())
+    warm_up(app.state.executor, app.state.releases.values())
     for method in ("cells", "over", "answers_of"):
         monkeypatch.setattr(Release, method, None)
     for url in ("", "/slice?time=0:30&format=float32", "/series?every=1", "/query?time=0:30"):
@@ -70,7 +69,7 @@ def test_what_is_asked_for_first_is_known_before(
 
 
 def test_a_fault_of_ours_is_told_without_a_traceback(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(questions, "query", lambda *_: 1 / 0)
+    monkeypatch.setattr(answers, "TotalQuery", lambda *_: 1 / 0)
     assert "division" not in refused(client, f"{TOWN}/query", status=500)
 
 
@@ -99,7 +98,7 @@ def test_other_files_are_made_once(
     assert first.content.startswith(begins)
     listed = {file["format"]: file["name"] for file in client.get(TOWN).json()["downloads"]}
     assert first.headers["content-disposition"] == f'attachment; filename="{listed[form]}"'
-    monkeypatch.setattr(downloads, "export", None)
+    monkeypatch.setattr(releases, "export", None)
     assert client.get(f"{TOWN}/download/{form}").content == first.content
     if form == "csv":
         lines = first.text.splitlines()
@@ -107,7 +106,7 @@ def test_other_files_are_made_once(
 
 
 def test_large_files_are_left_to_the_command(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(downloads, "MOST_ROWS", 1000)
+    monkeypatch.setattr(releases, "MAX_ROWS", 1000)
     assert refused(client, f"{TOWN}/download/csv") == (
         "1,200 rows are more than the server writes while you wait (1,000); download the netcdf, or run: "
         "gridveil export RELEASE --to csv"
@@ -123,7 +122,7 @@ def test_the_document_is_complete(client: TestClient) -> None:
     for operation in operations:
         assert operation["summary"]
         assert operation["description"]
-        assert operation["responses"]["422"]["content"]["application/json"]["schema"]["$ref"].endswith("/Refusal")
+        assert operation["responses"]["422"]["content"]["application/json"]["schema"]["$ref"].endswith("/ErrorResponse")
         for parameter in operation.get("parameters", []):
             assert parameter.get("description") or parameter["name"] == "format", parameter
     assert '</api/openapi.json>; rel="service-desc"' in client.get("/api/releases").headers["link"]

@@ -22,7 +22,7 @@ from tests.serve.conftest import SPRING, TOWN, write
 
 from gridveil.release.query.open import open_release
 from gridveil.serve.app import create_app
-from gridveil.serve.served import Served
+from gridveil.serve.releases import ServedRelease
 
 SIZES = {"x": 4, "y": 3, "time": 30}  # that both releases have
 LONG = os.environ.get("HYPOTHESIS_PROFILE") == "long"
@@ -46,7 +46,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> None:
     """Two releases to ask."""
     top: Path = tmp_path_factory.mktemp("fuzz")
     for name, where, kind in (("town", TOWN, "parts"), ("spring", SPRING, "replicates")):
-        APP.state.served[name] = Served(name, open_release(write(top / name, where, kind)))
+        APP.state.releases[name] = ServedRelease(name, open_release(write(top / name, where, kind)))
 
 
 Parameters = dict[str, Any] | None

@@ -12,8 +12,7 @@ from fastapi.testclient import TestClient
 from tests.serve.conftest import BASE, running
 
 from gridveil.release.query.open import Release
-from gridveil.serve import page
-from gridveil.serve.app import create_app
+from gridveil.serve.app import create_app, read_page
 
 TOWN = "/api/releases/town"
 
@@ -57,7 +56,7 @@ def test_only_its_own_names_are_answered(releases: dict[str, Release], host: str
 
 
 def test_the_page_comes_from_memory_with_its_types(client: TestClient) -> None:
-    files = page.read_page()
+    files = read_page()
     assert {"index.html", "vendor/uPlot.iife.min.js"} <= set(files)
     assert client.get("/").text == files["index.html"].body.decode()
     script = client.get("/page/vendor/uPlot.iife.min.js")
@@ -67,7 +66,7 @@ def test_the_page_comes_from_memory_with_its_types(client: TestClient) -> None:
 
 
 def test_the_page_asks_nobody_else(client: TestClient) -> None:
-    ours = {name: file.body.decode() for name, file in page.read_page().items() if not name.startswith("vendor/")}
+    ours = {name: file.body.decode() for name, file in read_page().items() if not name.startswith("vendor/")}
     for name, text in ours.items():
         assert not re.search(r"""(src|href)=["'](https?:)?//|@import|from ["']https?:""", text), name
     for name in re.findall(r'(?:src|href)="(/page/[^"]+)"', ours["index.html"]):

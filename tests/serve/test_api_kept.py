@@ -14,8 +14,8 @@ from tests.serve.conftest import BASE
 
 from gridveil.release.query.open import Release
 from gridveil.serve.app import create_app
-from gridveil.serve.cache import Cache
-from gridveil.serve.served import open_all
+from gridveil.serve.execution import AnswerCache
+from gridveil.serve.releases import open_all
 
 TOWN = "/api/releases/town"
 
@@ -72,7 +72,7 @@ def test_a_slice_is_made_once(client: TestClient, monkeypatch: pytest.MonkeyPatc
 
 
 def test_a_cache_keeps_what_was_asked_for_lately() -> None:
-    cache = Cache(most=10)
+    cache = AnswerCache(max_bytes=10)
     made: list[str] = []
 
     def ask(key: str) -> bytes:
@@ -86,7 +86,7 @@ def test_a_cache_keeps_what_was_asked_for_lately() -> None:
 
 
 def test_of_those_who_ask_for_the_same_at_once_one_makes_it() -> None:
-    cache, made = Cache(most=100), []
+    cache, made = AnswerCache(max_bytes=100), []
 
     def make() -> bytes:
         made.append(1)

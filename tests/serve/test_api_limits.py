@@ -12,8 +12,8 @@ from fastapi import FastAPI
 from fastapi.testclient import TestClient
 from tests.serve.conftest import refused
 
-from gridveil.serve import guard, questions, regions
-from gridveil.serve.heavy import Heavy
+from gridveil.serve import answers, middleware, requests, slices
+from gridveil.serve.execution import ConcurrencyLimit
 
 TOWN = "/api/releases/town"
 
@@ -129,7 +129,7 @@ def test_the_api_only_reads(client: TestClient) -> None:
 
 
 def test_a_body_has_a_limit_whether_it_says_its_length_or_not(client: TestClient) -> None:
-    large = b" " * (guard.MOST_BODY + 1)
+    large = b" " * (middleware.MAX_BODY + 1)
     json_type = {"content-type": "application/json"}
 
     def pieces() -> Iterator[bytes]:
@@ -144,7 +144,7 @@ def test_a_body_has_a_limit_whether_it_says_its_length_or_not(client: TestClient
 
 def test_batches_polygons_points_and_slices_have_limits(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
     row = [0, 1, 0, 1, 0, 1]
-    too_many = refused(client, f"{TOWN}/query/batch", {"ranges": [row] * (regions.MOST_RANGES + 1)})
+    too_many = refused(client, f"{TOWN}/query/batch", {"ranges": [row] * (requests.MAX_RANGES + 1)})
     assert too_many.startswith("ranges: list should have at most 100000 items")
     assert refused(client, f"{TOWN}/query/batch", {"ranges": []}).startswith("ranges: list should have at least 1 item")
     assert "(row 1) is empty" in refused(client, f"{TOWN}/query/batch", {"ranges": [row, [1, 1, 0, 1, 0, 1]]})
@@ -152,16 +152,16 @@ def test_batches_polygons_points_and_slices_have_limits(client: TestClient, monk
     circle[-1] = circle[0]
     polygon = {"polygon": {"type": "Polygon", "coordinates": [circle]}}
     assert refused(client, f"{TOWN}/query", polygon) == "a polygon may have 10,000 points; simplify it"
-    monkeypatch.setattr(questions, "MOST_POINTS", 10)
+    monkeypatch.setattr(answers, "MAX_POINTS", 10)
     assert refused(client, f"{TOWN}/series?every=2") == "15 points; up to 10 are answered: ask for every=3"
-    monkeypatch.setattr(questions, "MOST_CELLS_JSON", 39)
+    monkeypatch.setattr(slices, "MAX_JSON_CELLS", 39)
     sentence = "a slice of 40 cells is answered as format=float32; as JSON up to 39 are"
     assert refused(client, f"{TOWN}/slice") == sentence
     assert client.get(f"{TOWN}/slice?format=float32").status_code == 200
 
 
 def test_a_series_is_at_most_2000_points_unless_asked(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(questions, "USUAL_POINTS", 7)
+    monkeypatch.setattr(answers, "USUAL_POINTS", 7)
     told = client.get(f"{TOWN}/series").json()
     assert told["every"] == 5
     assert len(told["value"]) == 6
@@ -169,22 +169,22 @@ def test_a_series_is_at_most_2000_points_unless_asked(client: TestClient, monkey
 
 def test_the_largest_batch_is_answered(client: TestClient) -> None:
     response = client.post(
-        "/api/releases/spring/query/batch?format=float32", json={"ranges": [[0, 1, 0, 1, 0, 1]] * regions.MOST_RANGES}
+        "/api/releases/spring/query/batch?format=float32", json={"ranges": [[0, 1, 0, 1, 0, 1]] * requests.MAX_RANGES}
     )
     assert response.status_code == 200
-    assert len(response.content) == 16 * regions.MOST_RANGES
+    assert len(response.content) == 16 * requests.MAX_RANGES
 
 
 def test_too_many_large_questions_are_told_to_wait(app: FastAPI, client: TestClient) -> None:
-    app.state.desk.room = Heavy(at_once=1, waiting=0)
-    with app.state.desk.room.turn():
+    app.state.executor.heavy = ConcurrencyLimit(running=1, waiting=0)
+    with app.state.executor.heavy.slot():
         response = client.get(f"{TOWN}/slice")
         assert response.status_code == 503
         assert response.headers["retry-after"] == "5"
         assert "busy" in response.json()["detail"]
         assert client.get(f"{TOWN}/query").status_code == 200
     assert client.get(f"{TOWN}/slice").status_code == 200
-    app.state.desk.room = Heavy(at_once=1, waiting=1, patience=0.01)
-    with app.state.desk.room.turn():
+    app.state.executor.heavy = ConcurrencyLimit(running=1, waiting=1, patience=0.01)
+    with app.state.executor.heavy.slot():
         assert client.get(f"{TOWN}/slice").status_code == 200  # known by now: it needs no turn
         assert client.get(f"{TOWN}/slice?time=0:1").status_code == 503

@@ -24,10 +24,10 @@ from numpy.typing import ArrayLike
 from tests.serve.conftest import BASE, TOWN, refused, running, write
 
 from gridveil.release.query.open import QueryAnswers, Release, open_release
-from gridveil.serve import desk, first, page, questions
-from gridveil.serve.app import create_app
-from gridveil.serve.heavy import Heavy
-from gridveil.serve.served import open_all
+from gridveil.serve import answers, execution
+from gridveil.serve.app import MAX_CURVE_POINTS, POINT_LENGTHS, create_app, read_page, steps_per_point, warm_up
+from gridveil.serve.execution import ConcurrencyLimit
+from gridveil.serve.releases import open_all
 
 HOME = "/api/releases/town"
 BATCH = f"{HOME}/query/batch"
@@ -61,7 +61,7 @@ def test_equal_ranges_are_answered_once_and_in_their_places(
     told = client.post(BATCH, json={"ranges": [ROW, other, ROW, ROW, other]}).json()
     assert asked_rows == [2]
     expected = [town.query((x0, x1), (y0, y1), (t0, t1)) for x0, x1, y0, y1, t0, t1 in (ROW, other)]
-    for name in questions.PARTS:
+    for name in answers.PARTS:
         big, small = (getattr(answer, name) for answer in expected)
         assert told[name] == pytest.approx([big, small, big, big, small])
 
@@ -71,7 +71,7 @@ def test_too_much_work_is_refused_before_it_is_begun(
 ) -> None:
     # Parts that differ everywhere: 1,200 labels and as many shares to read.
     assert town.cost_of([ROW]).tolist() == [2400]
-    monkeypatch.setattr(desk, "MOST_WORK", desk.HEAVY_WORK + 2000 + questions.ROW_WORK)
+    monkeypatch.setattr(execution, "MAX_WORK", execution.HEAVY_WORK + 2000 + answers.ROW_WORK)
     for url, body in ((BATCH, {"ranges": [ROW]}), (f"{HOME}/series", {}), (f"{HOME}/profile", {})):
         assert refused(client, url, body).endswith("ask in smaller pieces (fewer, smaller or shorter ones)")
     for url in ("slice", "highest", "series"):
@@ -79,7 +79,7 @@ def test_too_much_work_is_refused_before_it_is_begun(
     assert asked_rows == []
     assert client.post(BATCH, json={"ranges": [[0, 1, 0, 1, 0, 1]]}).status_code == 200
     assert client.get(f"{HOME}/slice?time=0:1").status_code == 200
-    monkeypatch.setattr(desk, "MOST_WORK", 2000)
+    monkeypatch.setattr(execution, "MAX_WORK", 2000)
     for url in ("query", "query?bbox=-0.5,51.25,-0.1,51.5"):
         assert "ask in smaller pieces" in refused(client, f"{HOME}/{url}")
     assert client.get(f"{HOME}/query?x=0:2").status_code == 200
@@ -95,8 +95,8 @@ def test_work_is_given_up_when_time_is_up(
         return counted(self, ranges)
 
     monkeypatch.setattr(Release, "answers_of", slow)
-    monkeypatch.setattr(questions, "PIECE_ROWS", 1)
-    app.state.desk.seconds = 0.3
+    monkeypatch.setattr(answers, "PIECE_ROWS", 1)
+    app.state.executor.seconds = 0.3
     ranges = [[0, 8, 0, 5, t, t + 1] for t in range(30)]
     assert refused(client, BATCH, {"ranges": ranges}, status=503).startswith("This took too long and was given up")
     assert 1 <= len(asked_rows) <= 4
@@ -104,33 +104,33 @@ def test_work_is_given_up_when_time_is_up(
 
 def test_a_series_in_pieces_is_the_series(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = client.get(f"{HOME}/series?x=1:4").json()
-    monkeypatch.setattr(questions, "PIECE_WORK", 500)
-    with TestClient(create_app({"town": open_release(client.app.state.served["town"].release.path.parent)})) as other:  # type: ignore[attr-defined] # an app
+    monkeypatch.setattr(answers, "PIECE_WORK", 500)
+    with TestClient(create_app({"town": open_release(client.app.state.releases["town"].release.path.parent)})) as other:  # type: ignore[attr-defined] # an app
         pieces = other.get(f"{HOME}/series?x=1:4", headers={"host": "localhost"}).json()
-    for name in questions.PARTS:
+    for name in answers.PARTS:
         assert pieces.pop(name) == pytest.approx(whole.pop(name), rel=1e-9)
     assert pieces == whole
 
 
 def test_questions_take_a_turn_by_their_work(app: FastAPI, client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(desk, "HEAVY_WORK", 1000)
-    app.state.desk.room = Heavy(at_once=1, waiting=0)
-    with app.state.desk.room.turn():
+    monkeypatch.setattr(execution, "HEAVY_WORK", 1000)
+    app.state.executor.heavy = ConcurrencyLimit(running=1, waiting=0)
+    with app.state.executor.heavy.slot():
         for method, url in ((client.get, "query"), (client.get, "query?bbox=-0.5,51.25,-0.1,51.5")):
             assert method(f"{HOME}/{url}").status_code == 503
         assert client.post(f"{HOME}/query", json={}).status_code == 503
         assert client.get(f"{HOME}/query?x=0:2").status_code == 200
     assert client.get(f"{HOME}/query").status_code == 200
-    with app.state.desk.room.turn():
+    with app.state.executor.heavy.slot():
         assert client.get(f"{HOME}/query").status_code == 200  # known by now
 
 
 def test_long_questions_have_a_room_of_their_own(
     app: FastAPI, client: TestClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(desk, "LONG_WORK", desk.HEAVY_WORK + 5000)
-    app.state.desk.long_room = Heavy(at_once=1, waiting=0)
-    with app.state.desk.long_room.turn():
+    monkeypatch.setattr(execution, "LONG_WORK", execution.HEAVY_WORK + 5000)
+    app.state.executor.long = ConcurrencyLimit(running=1, waiting=0)
+    with app.state.executor.long.slot():
         assert refused(client, BATCH, {"ranges": [ROW, [0, 8, 0, 5, 0, 29]]}, status=503)
         assert client.get(f"{HOME}/slice?time=0:1").status_code == 200
         assert client.get(HOME).status_code == 200
@@ -338,9 +338,9 @@ def test_a_page_that_comes_early_waits_for_what_is_being_made(
     app = create_app(open_all(folders[:1]))
     for name in ("cells", "over"):
         slowly(name)
-    served = app.state.served.values()
+    served = app.state.releases.values()
     with TestClient(app, base_url=BASE) as client, ThreadPoolExecutor(5) as pool:
-        warm = pool.submit(first.warm_up, app.state.desk, served)
+        warm = pool.submit(warm_up, app.state.executor, served)
         assert begun.wait(10)
         urls = ["", "/slice?time=0:30&format=float32", "/series?every=1", "/query?time=0:30"]
         assert [answer.status_code for answer in pool.map(client.get, [HOME + url for url in urls])] == [200] * 4
@@ -349,8 +349,8 @@ def test_a_page_that_comes_early_waits_for_what_is_being_made(
 
 
 def test_points_are_those_of_the_page() -> None:
-    script = page.read_page()["points.js"].body.decode()
+    script = read_page()["points.js"].body.decode()
     most, lengths = (re.search(rf"const {name} = (.*);", script)[1] for name in ("MOST_POINTS", "LENGTHS"))  # type: ignore[index] # they are there
-    assert int(most) == first.MOST_POINTS
-    assert eval(lengths) == list(first.LENGTHS)  # noqa: S307 - products of numbers, from our own file
-    assert [first.steps_per_point(steps, 1800) for steps in (1, 1000, 1001, 2001, 10**6)] == [1, 1, 2, 6, 1000]
+    assert int(most) == MAX_CURVE_POINTS
+    assert eval(lengths) == list(POINT_LENGTHS)  # noqa: S307 - products of numbers, from our own file
+    assert [steps_per_point(steps, 1800) for steps in (1, 1000, 1001, 2001, 10**6)] == [1, 1, 2, 6, 1000]

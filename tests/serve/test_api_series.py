@@ -15,7 +15,7 @@ from gridveil.model.window import Window
 from gridveil.release.query.open import open_release
 from gridveil.release.series.catalogue import read_catalogue, write_catalogue
 from gridveil.serve.app import create_app
-from gridveil.serve.served import open_all
+from gridveil.serve.releases import open_all
 
 LAST = "2013-02-06T12"
 

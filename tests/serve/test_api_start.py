@@ -18,7 +18,7 @@ from tests.codes import has_code
 
 from gridveil.model.errors import UsageError
 from gridveil.release.query.open import Release
-from gridveil.serve import start
+from gridveil.serve.app import serve
 
 COMMAND = [sys.executable, "-c", "from gridveil.cli.main import main; main()", "serve"]
 
@@ -72,7 +72,7 @@ def test_a_release_that_is_not_there_is_the_usual_mistake(tmp_path: Path) -> Non
 @pytest.mark.parametrize("host", ["256.0.0.1", "no.such.host.invalid", "192.0.2.1"])
 def test_a_host_that_is_not_this_machine_is_told(releases: dict[str, Release], host: str) -> None:
     with pytest.raises(UsageError, check=has_code("port-refused")):
-        start.serve(releases, host=host, port=0, say=print)
+        serve(releases, host=host, port=0, say=print)
 
 
 def test_the_browser_opens_once_it_answers(releases: dict[str, Release], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -87,5 +87,5 @@ def test_the_browser_opens_once_it_answers(releases: dict[str, Release], monkeyp
         return True
 
     monkeypatch.setattr(webbrowser, "open", browse)
-    start.serve(releases, host="127.0.0.1", port=0, say=said.append, browse=True)
+    serve(releases, host="127.0.0.1", port=0, say=said.append, browse=True)
     assert said[0].startswith(f"Serving 2 releases at {opened[0]} ")

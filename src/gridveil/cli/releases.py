@@ -147,8 +147,8 @@ def serve(
     browse: Annotated[bool, typer.Option("--open", help="Open the map in a browser")] = False,
 ) -> None:
     """Show releases on a map in the browser, and answer questions over HTTP."""
-    from gridveil.serve.served import open_all
-    from gridveil.serve.start import serve as start
+    from gridveil.serve.app import serve as start
+    from gridveil.serve.releases import open_all
 
     start(open_all(releases), host=host, port=port, say=typer.echo, browse=browse)
 

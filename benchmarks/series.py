@@ -25,7 +25,8 @@ from gridveil.mechanisms.registry import make
 from gridveil.model.arrays import Floats, box_sums, prefix_sums
 from gridveil.model.window import Window
 from gridveil.publishing.statement import release_with_private_bound
-from gridveil.release.format.label import GridFacts, Label, MechanismFacts, Privacy, WindowFacts
+from gridveil.release.format.facts import GridFacts, WindowFacts
+from gridveil.release.format.label import Label, MechanismFacts, Privacy
 from gridveil.release.format.write import write_release
 from gridveil.release.query.open import Release, open_release
 from gridveil.release.series.catalogue import Catalogue, Listed, write_catalogue

@@ -6,7 +6,8 @@ from datetime import date
 
 from gridveil.geography.grid import Grid
 from gridveil.model.window import Window
-from gridveil.release.format.label import GridFacts, Label, MechanismFacts, Privacy, WindowFacts
+from gridveil.release.format.facts import GridFacts, WindowFacts
+from gridveil.release.format.label import Label, MechanismFacts, Privacy
 
 
 def stamp(title: str, grid: Grid, window: Window) -> Label:

@@ -66,7 +66,7 @@ def test_bounds_need_not_be_stated(work: Path) -> None:
     assert (histogram.kind, histogram.bound_kwh) == ("household_totals", None)
     assert histogram.epsilon == label.private_bound_epsilon
     assert sums.bound_kwh == label.bounds[0].window_kwh < 23 * 120
-    assert f"a noisy histogram of household totals, epsilon {histogram.epsilon:g} of it" in label.bounds[0].origin
+    assert (label.bounds[0].window_origin, label.bounds[0].step_origin) == ("histogram", "supply")
     assert "corrected" in label.not_covered
     asked = gridveil_command(work, "query without --x 0:4")
     assert "A 95 % interval covers the added noise" in asked.stdout
@@ -235,7 +235,7 @@ def test_the_label_can_be_filled_in_by_flags(work: Path) -> None:
     assert done.returncode == 0
     label = gridveil.open(work / "told").label
     assert (label.title, label.publisher, label.choices) == ("A town", "The grid", "not stated")
-    assert label.bounds[0].origin == "statistics"
+    assert label.bound_origin == "statistics"
 
 
 def test_publishing_twice_from_python(work: Path) -> None:

@@ -25,7 +25,7 @@ from tests.trusted.ledger.postgres import server
 
 from gridveil.cli.main import main
 from gridveil.model.errors import GridveilError
-from gridveil.release.format.ledger_facts import LedgerFacts
+from gridveil.release.format.facts import LedgerFacts
 from gridveil.release.format.write import write_release
 from gridveil.trusted.ledger.book import Ledger, open_ledger
 

@@ -22,9 +22,9 @@ from gridveil.cli import main as cli
 from gridveil.publishing.plan import Plan
 from gridveil.publishing.run import run
 from gridveil.publishing.spec import Spec, make_spec
-from gridveil.release.format.debit_facts import differing
 from gridveil.release.query.open import open_release
 from gridveil.release.verify.verify import check_facts
+from gridveil.release.verify.verify_entry import find_differences
 from gridveil.simulate.sources import Tape
 from gridveil.trusted.kernel import kernel
 from gridveil.trusted.ledger.book import create_ledger
@@ -74,7 +74,7 @@ def test_the_whole_budget_is_used_and_no_more(name: str, bound: str, tables: Pat
         label = run(asked, noise=Tape.record(seed=3), today=TODAY).label
         assert float(epsilon) * (1 - 1e-9) <= label.privacy.epsilon_accounted <= float(epsilon)
         check_facts(label)  # what `verify` takes for granted is so for every mechanism
-        assert differing(Plan.of(asked).debit_facts().body(), label) == []
+        assert find_differences(Plan.of(asked).debit_facts().body(), label) == []
 
 
 def spec(name: str, bound: str, tables: Path, out: Path, **more: str) -> Spec:

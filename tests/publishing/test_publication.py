@@ -23,7 +23,6 @@ from gridveil.trusted.kernel.session import Session
 from gridveil.uncertainty import Estimate
 
 TABLE = "regulator's table 7"
-PRIVATELY = "the window's chosen privately from a noisy histogram"
 
 
 @pytest.fixture(autouse=True)
@@ -53,9 +52,9 @@ def test_a_stated_window_bound_that_cannot_bind_is_not_where_mosaics_bounds_come
     label = published("mosaic", bound_step=2, bound_window=1000)
     assert label.private_bound_epsilon == histogram(label) > 0
     assert all(bound.window_kwh < 48 for bound in label.bounds)
-    for bound in label.bounds:
-        assert bound.origin.startswith(PRIVATELY)
-        assert bound.origin.endswith(f"epsilon {histogram(label):g} of it; the step's: {TABLE}")
+    assert {(bound.window_origin, bound.step_origin) for bound in label.bounds} == {("histogram", "stated")}
+    assert label.bound_origin == TABLE
+    assert f"epsilon {histogram(label):g} of it; the step's: {TABLE}" in words(label)
 
 
 @pytest.mark.parametrize("window", [20, 1000])
@@ -65,14 +64,15 @@ def test_bounds_that_were_stated_are_said_to_be(name: str, window: float) -> Non
     label = published(name, bound_step=2, bound_window=window)
     assert [bound.window_kwh for bound in label.bounds if bound.window == "published"] == [min(window, 48)]
     assert {bound.window for bound in label.bounds} == {"published", *(["training"] if name == "stpt" else [])}
-    assert {bound.origin for bound in label.bounds} == {TABLE}
+    assert {(bound.window_origin, bound.step_origin) for bound in label.bounds} == {("stated", "stated")}
+    assert label.bound_origin == TABLE
     assert label.private_bound_epsilon is None
 
 
 def test_mosaic_under_a_stated_bound_says_so_though_it_asks_for_the_histogram() -> None:
     label = published("mosaic", bound_step=2, bound_window=20)
     assert histogram(label) > 0
-    assert [(bound.window_kwh, bound.origin) for bound in label.bounds] == [(20, TABLE)]
+    assert [(bound.window_kwh, bound.window_origin) for bound in label.bounds] == [(20, "stated")]
     assert label.private_bound_epsilon is None
 
 
@@ -80,7 +80,7 @@ def test_a_private_bound_as_large_as_can_be_was_chosen_all_the_same() -> None:
     """One step of 1 Wh: there is no lower bound to choose."""
     label = published("even", bound_step=0.001, steps=1)
     assert [bound.window_kwh for bound in label.bounds] == [0.001]
-    assert label.bounds[0].origin.startswith(PRIVATELY)
+    assert label.bounds[0].window_origin == "histogram"
     assert label.private_bound_epsilon == histogram(label) > 0
 
 
@@ -136,7 +136,7 @@ def test_where_there_is_no_histogram_none_is_named(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(plan, "make", lambda *_: WithoutHistogram())
     label = published("even", bound_step=2)
     assert label.private_bound_epsilon is None
-    assert label.bounds[0].origin.startswith("the window's chosen by the mechanism")
+    assert label.bounds[0].window_origin == "mechanism"
     assert "histogram" not in words(label)
 
 

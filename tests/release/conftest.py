@@ -11,16 +11,8 @@ import pytest
 
 from gridveil.geography.grid import Grid
 from gridveil.model.window import Window
-from gridveil.release.format.label import (
-    BoundFacts,
-    GridFacts,
-    Label,
-    MeasurementFacts,
-    MechanismFacts,
-    NoiseFacts,
-    Privacy,
-    WindowFacts,
-)
+from gridveil.release.format.facts import GridFacts, WindowFacts
+from gridveil.release.format.label import BoundFacts, Label, MeasurementFacts, MechanismFacts, NoiseFacts, Privacy
 from gridveil.release.format.wording import caveats
 from gridveil.release.format.write import write_release
 from gridveil.release.query.open import Release, open_release
@@ -40,7 +32,8 @@ def make_label(grid: Grid = GRID, window: Window = WINDOW, epsilon: float = 1.0,
         "private": True,
         "privacy": Privacy(epsilon=epsilon, epsilon_accounted=0.9999999 * epsilon),
         "noise": [NoiseFacts(kinds=["laplace"], samplers=["opendp"], opendp="0.16.0")],
-        "bounds": [BoundFacts(step_kwh=20, window_kwh=136, steps=window.steps, origin="a public study")],
+        "bounds": [BoundFacts(step_kwh=20, window_kwh=136, steps=window.steps)],
+        "bound_origin": "a public study",
         "mechanism": MechanismFacts(name="identity"),
         "measurements": [
             MeasurementFacts(kind="sums", labels=grid.cells * window.steps, epsilon=epsilon, bound_kwh=136)

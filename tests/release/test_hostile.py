@@ -13,8 +13,8 @@ from tests.codes import has_code
 from tests.release.conftest import GRID, make_label
 
 from gridveil.model.errors import InputError
+from gridveil.release.format.facts import GridFacts
 from gridveil.release.format.files import dump_label
-from gridveil.release.format.label import GridFacts
 from gridveil.release.query.open import open_release
 
 Publish = Callable[..., Path]

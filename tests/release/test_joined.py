@@ -20,8 +20,8 @@ from tests.release.conftest import GRID, KINDS, WINDOW, make_estimate, make_labe
 from gridveil.geography.area import Area
 from gridveil.model.errors import InputError, UsageError
 from gridveil.release.export import export
+from gridveil.release.format.facts import LedgerFacts
 from gridveil.release.format.label import Label, describe, warnings
-from gridveil.release.format.ledger_facts import LedgerFacts
 from gridveil.release.query.highest import values_at
 from gridveil.release.query.open import QueryAnswers, Release, open_release, open_runs
 from gridveil.release.query.profile import typical_day
@@ -351,8 +351,9 @@ def test_a_gap_is_never_shown(tmp_path: Path) -> None:
     assert len(longest.values()) == 25
     for run in (first, last):
         assert run.label.privacy.epsilon == 1
-        [told] = [line for line in warnings(run.label) if "All 2 releases of this series" in line]
-        assert "epsilon 2 together" in told
+        [warning] = warnings(run.label)
+        assert warning.to_record() == {"code": "series-epsilon", "releases": 2, "epsilon": 2}
+        told = str(warning)
         assert "7.39 %" in told
         assert any(told in section.lines for section in describe(run.label) if section.heading == "Privacy")
 

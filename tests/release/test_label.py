@@ -15,10 +15,26 @@ from tests.release.conftest import make_label
 
 from gridveil.model.errors import InputError, UsageError
 from gridveil.release.format.files import dump_label, load_label
-from gridveil.release.format.label import BoundFacts, Label, MeasurementFacts, MechanismFacts, Privacy, describe
+from gridveil.release.format.label import (
+    BoundFacts,
+    Label,
+    MeasurementFacts,
+    MechanismFacts,
+    Privacy,
+    describe,
+    warnings,
+)
 from gridveil.release.format.readme import readme
 from gridveil.release.format.registry import to_registry
-from gridveil.release.format.wording import CAVEATS, OTHER_RELEASES, Caveat, caveats
+from gridveil.release.format.wording import (
+    CAVEATS,
+    OTHER_RELEASES,
+    Caveat,
+    StepOrigin,
+    WindowOrigin,
+    bound_origin,
+    caveats,
+)
 from gridveil.trusted.budget import attacker_rate
 
 HERE = Path(__file__).parent
@@ -83,15 +99,18 @@ def test_wording_of_an_ordinary_release() -> None:
 
 def test_a_high_epsilon_is_said_plainly() -> None:
     label = make_label(epsilon=30)
-    assert "WARNING: epsilon 30 is high" in words(label)
+    [warning] = warnings(label)
+    assert warning.to_record() == {"code": "epsilon-high", "epsilon": 30}
     assert "at most 100 % (loss 30)" in words(label)
-    assert "WARNING: epsilon 30 is high" in readme(label)
+    assert str(warning) in words(label)
+    assert str(warning) in readme(label)
 
 
 def test_test_noise_is_said_in_capitals() -> None:
     label = make_label(private=False)
     assert describe(label)[0].heading.startswith("NOT PRIVATE")
     assert readme(label).startswith("# NOT PRIVATE")
+    assert [warning.code for warning in warnings(label)] == ["not-private"]
     assert "e^1" not in words(label)
     assert "at most 2.72 %" not in words(label)
 
@@ -166,8 +185,9 @@ def test_staircase_noise_at_a_high_epsilon_is_said_plainly(epsilon: float, plain
         MeasurementFacts(kind="sums", labels=9, epsilon=epsilon, noise="staircase", bound_kwh=80),
     ]
     label = make_label(measurements=measured)
-    said = f"staircase noise at epsilon {epsilon:g} is far smaller than one household"
-    assert words(label).count(said) == readme(label).count(said) == plain
+    found = warnings(label)
+    assert [warning.to_record() for warning in found] == [{"code": "staircase-noise-small", "epsilon": epsilon}] * plain
+    assert all(words(label).count(str(warning)) == readme(label).count(str(warning)) == 1 for warning in found)
     assert "Measured: sums, 1 numbers, epsilon 20 (published window, bound 80 kWh)." in words(label)
     told = f"Measured: sums, 9 numbers, epsilon {epsilon:g} (published window, bound 80 kWh, staircase noise)."
     assert told in words(label)
@@ -175,11 +195,25 @@ def test_staircase_noise_at_a_high_epsilon_is_said_plainly(epsilon: float, plain
 
 def test_bounds_of_different_origin_are_told_apart() -> None:
     facts = {"step_kwh": 2, "steps": 30}
-    bounds = [BoundFacts(window_kwh=kwh, origin=origin, **facts) for kwh, origin in ((60, "a"), (20, "b"), (9, "b"))]
-    told = words(make_label(bounds=bounds))
-    assert "Origin of 60 kWh: a." in told
-    assert "Origin of 20 kWh and 9 kWh: b." in told
-    assert words(make_label(bounds=bounds[1:])).count("Origin of the bounds: b.") == 1
+    origins: list[tuple[int, WindowOrigin]] = [(60, "stated"), (20, "histogram"), (9, "histogram")]
+    bounds = [BoundFacts(window_kwh=kwh, window_origin=origin, **facts) for kwh, origin in origins]
+    label = make_label(bounds=bounds, private_bound_epsilon=0.25)
+    chosen = label.origin_in_words(bounds[1])
+    assert "epsilon 0.25 of it" in chosen
+    assert "Origin of 60 kWh: a public study." in words(label)
+    assert f"Origin of 20 kWh and 9 kWh: {chosen}." in words(label)
+    chosen_only = make_label(bounds=bounds[1:], private_bound_epsilon=0.25)
+    assert words(chosen_only).count(f"Origin of the bounds: {chosen}.") == 1
+
+
+@pytest.mark.parametrize("window", get_args(WindowOrigin))
+@pytest.mark.parametrize("step", get_args(StepOrigin))
+def test_every_origin_of_bounds_has_a_sentence_of_its_own(window: WindowOrigin, step: StepOrigin) -> None:
+    label = make_label(private_bound_epsilon=0.25)
+    stated = {(a, b): bound_origin(a, b, "a table", 0.25) for a in get_args(WindowOrigin) for b in get_args(StepOrigin)}
+    assert len(set(stated.values())) == len(stated)
+    bound = label.bounds[0].model_copy(update={"window_origin": window, "step_origin": step})
+    assert label.origin_in_words(bound) == stated[window, step].replace("a table", "a public study")
 
 
 def test_staircase_noise_is_told_by_all_of_it_on_the_published_window() -> None:
@@ -190,8 +224,9 @@ def test_staircase_noise_is_told_by_all_of_it_on_the_published_window() -> None:
         MeasurementFacts(epsilon=9, window="training", **stairs),
         MeasurementFacts(kind="sums", labels=1, epsilon=9),
     ]
-    assert "WARNING: staircase noise at epsilon 7 is far smaller" in words(make_label(measurements=measured))
-    assert "WARNING" not in words(make_label(measurements=[measured[0], *measured[2:]]))
+    [warning] = warnings(make_label(measurements=measured))
+    assert warning.to_record() == {"code": "staircase-noise-small", "epsilon": 7}
+    assert not warnings(make_label(measurements=[measured[0], *measured[2:]]))
 
 
 def test_registry_record_tells_noise_bounds_and_fixed_charges() -> None:

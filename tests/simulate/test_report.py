@@ -11,7 +11,8 @@ from tests.report.reading import Reader
 
 from gridveil.geography.grid import Grid
 from gridveil.model.window import Window
-from gridveil.release.format.label import BoundFacts, GridFacts, Label, MechanismFacts, Privacy, WindowFacts
+from gridveil.release.format.facts import GridFacts, WindowFacts
+from gridveil.release.format.label import BoundFacts, Label, MechanismFacts, Privacy
 from gridveil.release.format.write import write_release
 from gridveil.release.query.open import Release, open_release
 from gridveil.simulate.demo import Comparison

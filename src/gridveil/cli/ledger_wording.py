@@ -14,9 +14,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from gridveil.release.format.attack_rates import OF_A_WINDOW, AttackStatement, attack_rates, in_words
-from gridveil.release.format.ledger_facts import of_a_window
-from gridveil.release.format.wording import high_epsilon
+from gridveil.release.format.facts import WINDOW_QUESTIONS, attack_rates
+from gridveil.release.format.wording import AttackStatement, describe_attacks, high_epsilon, window_attacks
 from gridveil.trusted.ledger.entry import Entry, format_amount
 from gridveil.trusted.ledger.population import Population, Read
 from gridveil.trusted.ledger.tally import Tally
@@ -69,9 +68,9 @@ def promise(population: Population) -> list[str]:
     )
     return [
         limited,
-        *in_words([_at_the_cap(population)]),
+        *describe_attacks([_at_the_cap(population)]),
         *([] if window is None else [unlimited]),
-        *high_epsilon(float(population.cap)),
+        *map(str, high_epsilon(float(population.cap))),
     ]
 
 
@@ -80,7 +79,7 @@ def _at_the_cap(population: Population) -> AttackStatement:
     cap = float(population.cap)
     if population.window is None:
         return AttackStatement(attack_rates(cap), "all releases of this population, at the cap")
-    return of_a_window(attack_rates(cap, OF_A_WINDOW), population.window, str(population.cap))
+    return window_attacks(attack_rates(cap, WINDOW_QUESTIONS), population.window, str(population.cap))
 
 
 def other_populations(population: str, existing: Sequence[str]) -> list[str]:
@@ -134,13 +133,13 @@ def _standing(account: LedgerAccount) -> list[str]:
         return [
             "Unit: household (all releases about a household add up).",
             f"Cap {amount(standing.cap)}, spent {amount(standing.spent)}, left {amount(standing.remaining)}.",
-            *in_words(so_far),
+            *describe_attacks(so_far),
         ]
     least = f" The {population.window} with the least left has {amount(standing.remaining)}."
     return [
         f"Unit: household-window (the readings of a household in one {population.window}, {population.timezone} time).",
         f"Cap {amount(standing.cap)} for each {population.window}.{least if account.debits else ''}",
-        *in_words([_at_the_cap(population), *so_far]),
+        *describe_attacks([_at_the_cap(population), *so_far]),
     ]
 
 

@@ -186,7 +186,7 @@ def publish(
     privacy, entry = published.label.privacy, published.label.ledger_entry
     show.out.print(f"Published {published.path}")
     show.out.print(f"Spent epsilon {privacy.epsilon_accounted:.9g} of {privacy.epsilon:g}.")
-    for sentence in (*bounds_in_words(published.label), *warnings(published.label)):
+    for sentence in (*bounds_in_words(published.label), *map(str, warnings(published.label))):
         show.out.print(sentence)
     for sentence in debited(entry, PureDP(str(spec.epsilon)).epsilon) if entry else ():
         show.out.print(sentence)

@@ -93,7 +93,7 @@ def export(
     """Write a release with its error bars as a table or a map that other programs open."""
     from gridveil.cli import show
     from gridveil.release.export import export as write_export
-    from gridveil.release.format.wording import NOT_PRIVATE_WHY
+    from gridveil.release.format.wording import NOT_PRIVATE_WARNING
     from gridveil.release.query.open import open_release
 
     opened = open_release(release)
@@ -103,7 +103,7 @@ def export(
     for path in written:
         show.out.print(f"Wrote {path}")
     if not opened.label.private:
-        show.out.print(NOT_PRIVATE_WHY)
+        show.out.print(str(NOT_PRIVATE_WARNING))
 
 
 def report(

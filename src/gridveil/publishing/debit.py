@@ -14,9 +14,9 @@ from typing import Any
 from gridveil.model.errors import GridveilWarning, UsageError
 from gridveil.model.files import new_file
 from gridveil.model.window import Window
-from gridveil.release.format.attack_rates import summary
-from gridveil.release.format.debit_facts import DebitFacts
-from gridveil.release.format.ledger_facts import LedgerFacts
+from gridveil.release.format.facts import LedgerFacts
+from gridveil.release.format.label import DebitFacts
+from gridveil.release.format.wording import summarize_attacks
 from gridveil.trusted.engines.base.partitions import list_files
 from gridveil.trusted.engines.base.schema import HouseholdsTable, ReadingsTable
 from gridveil.trusted.engines.duckdb.tables import translate_errors
@@ -171,9 +171,8 @@ def debited(facts: LedgerFacts, epsilon: Fraction) -> list[str]:
     """Return what was debited, and what there is left, for whoever runs a command. All of it is public."""
     spent, cap = Fraction(facts.spent), Fraction(facts.cap)
     what = f"Debited epsilon {format_amount(epsilon)} to population '{facts.population}' (entry {facts.hash[:12]})."
-    so_far = (
-        f"All releases of this population so far have epsilon {format_amount(spent)} together. {summary(float(spent))}"
-    )
+    total = f"All releases of this population so far have epsilon {format_amount(spent)} together."
+    so_far = f"{total} {summarize_attacks(float(spent))}"
     if facts.spent_in_window is None:
         left = (
             f"It has spent {format_amount(spent)} of {format_amount(cap)}, and has {format_amount(cap - spent)} left."

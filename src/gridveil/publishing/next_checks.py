@@ -15,8 +15,9 @@ from gridveil.model.window import Window
 from gridveil.publishing.schedule import AHEAD, LOCK, Schedule, Turn
 from gridveil.publishing.spec import Spec
 from gridveil.release.format import wording
+from gridveil.release.format.facts import GridFacts, WindowFacts
 from gridveil.release.format.files import ENTRY, LABEL, SUMS, digest, load_label, read_sums
-from gridveil.release.format.label import GridFacts, Label, WindowFacts
+from gridveil.release.format.label import Label
 from gridveil.release.series.catalogue import CATALOGUE, Catalogue, Listed, is_series, read_catalogue, write_catalogue
 from gridveil.release.series.series import read_part
 from gridveil.release.verify.verify import verify

@@ -34,8 +34,8 @@ from gridveil.publishing.run import Published, check_out, check_scratch, run
 from gridveil.publishing.schedule import Schedule, Turn, alone
 from gridveil.publishing.spec import HOW_TO_CHOOSE, Spec
 from gridveil.release.format import wording
+from gridveil.release.format.facts import GridFacts
 from gridveil.release.format.files import SUMS, VALUES, digest, read_sums
-from gridveil.release.format.label import GridFacts
 from gridveil.release.query.open import Release, open_release
 from gridveil.release.series.catalogue import Catalogue, Listed, is_series, read_catalogue
 from gridveil.release.series.series import read_part

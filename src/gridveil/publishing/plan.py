@@ -14,8 +14,8 @@ from gridveil.mechanisms.registry import make, train_steps
 from gridveil.model.arrays import WH_PER_KWH
 from gridveil.model.window import Window
 from gridveil.publishing.spec import LATITUDE, LONGITUDE, Spec
-from gridveil.release.format.debit_facts import DebitFacts, StatedBound
-from gridveil.release.format.label import GridFacts, WindowFacts
+from gridveil.release.format.facts import GridFacts, WindowFacts
+from gridveil.release.format.label import DebitFacts, StatedBound
 from gridveil.release.format.untrusted import check_openable
 from gridveil.trusted.source.ingest import find_axes, ingest
 from gridveil.trusted.source.report import Report

@@ -37,8 +37,6 @@ DEFAULT_MECHANISM = "mosaic"
 LARGEST = 2**16
 """Bytes of a file with a spec."""
 
-STEP_BY_DEFAULT = "what a 100 A supply at 230 V can deliver (gridveil's default)"
-
 HOW_TO_CHOOSE = {
     "readings": "give the table of readings",
     "households": "give the table of households (--households FILE)",

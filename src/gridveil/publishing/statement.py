@@ -11,20 +11,17 @@ from gridveil.mechanisms.inference.true_consumption import about_the_truth
 from gridveil.model.arrays import WH_PER_KWH
 from gridveil.model.window import Window
 from gridveil.publishing.plan import Plan, version
-from gridveil.publishing.spec import STEP_BY_DEFAULT, Spec
 from gridveil.release.format import wording
+from gridveil.release.format.facts import GridFacts, LedgerFacts, WindowFacts
 from gridveil.release.format.label import (
     BoundFacts,
-    GridFacts,
     Label,
     MeasurementFacts,
     MechanismFacts,
     NoiseFacts,
     Privacy,
-    WindowFacts,
     WindowName,
 )
-from gridveil.release.format.ledger_facts import LedgerFacts
 from gridveil.trusted.kernel.bound import Bound
 from gridveil.trusted.kernel.discrete_laplace import VECTORISED_FROM
 from gridveil.trusted.kernel.kernel import Kernel, Record
@@ -74,6 +71,7 @@ def make_label(plan: Plan, kernel: Kernel, estimate: Estimate, today: date, debi
         privacy=Privacy(epsilon=float(kernel.budget.epsilon), epsilon_accounted=kernel.spent),
         noise=_noise(kernel),
         bounds=_bounds(plan, kernel.records),
+        bound_origin=spec.bound_origin,
         private_bound_epsilon=_private_bound_epsilon(plan, kernel.records),
         correction=correction,
         mechanism=MechanismFacts(
@@ -136,26 +134,18 @@ def _measurement(plan: Plan, record: Record) -> MeasurementFacts:
 
 
 def _bounds(plan: Plan, records: tuple[Record, ...]) -> list[BoundFacts]:
-    histogram = _histogram_epsilon(records)
+    chosen: wording.WindowOrigin = "histogram" if _histogram_epsilon(records) else "mechanism"
     return [
         BoundFacts(
             window=_which(plan, window),
             step_kwh=bound.step / WH_PER_KWH,
             window_kwh=bound.window / WH_PER_KWH,
             steps=window.steps,
-            origin=_origin(plan.spec, histogram, stated=_stated(plan, window, bound)),
+            step_origin="supply" if plan.spec.bound_step is None else "stated",
+            window_origin="stated" if _stated(plan, window, bound) else chosen,
         )
         for window, bound in _used(records)
     ]
-
-
-def _origin(spec: Spec, histogram: float, *, stated: bool) -> str:
-    """Return where bounds came from: stated, by default or chosen privately, the window's and the step's."""
-    step = spec.bound_origin if spec.bound_step is not None else STEP_BY_DEFAULT
-    if not stated:
-        chosen = wording.chosen_privately(histogram) if histogram else wording.CHOSEN_OTHERWISE
-        return f"the window's {chosen}; the step's: {step}"
-    return spec.bound_origin if spec.bound_step is not None else f"{spec.bound_origin}; the step's: {step}"
 
 
 def _which(plan: Plan, window: Window) -> WindowName:

@@ -134,7 +134,7 @@ def _noise(label: Label) -> dict[str, str]:
 
 
 def _warnings(label: Label, section: PageSection | None) -> list[str]:
-    own = warnings(label) if label.private else [wording.NOT_PRIVATE_WHY]
+    own = [str(warning) for warning in warnings(label)]
     return own if section is None else [section.warning, *own]
 
 
@@ -158,7 +158,7 @@ def _promise(label: Label) -> dict[str, str]:
 
 def _protected(label: Label) -> list[str]:
     if not label.private:
-        return [wording.NOT_PRIVATE_WHY]
+        return [label.promise]
     unit = wording.UNITS[label.privacy.unit]
     return [
         f"{unit[:1].upper()}{unit[1:]}.",
@@ -172,9 +172,9 @@ def _strength(label: Label) -> list[str]:
         return [f"Not at all. It imitates a release with epsilon {wording.exact(epsilon)}."]
     return [
         f"Epsilon is {wording.exact(epsilon)}. {EPSILON}",
-        wording.promise(epsilon, label.releases),
+        label.promise,
         *attacks_in_words(label),
-        *warnings(label),
+        *map(str, warnings(label)),
     ]
 
 

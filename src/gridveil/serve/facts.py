@@ -17,9 +17,9 @@ from gridveil.model.errors import InputError
 from gridveil.model.window import Window
 from gridveil.release.export.table import DECIMALS
 from gridveil.release.format import wording
-from gridveil.release.format.attack_rates import AttackStatement
 from gridveil.release.format.label import Label, attack_statements, describe, warnings
 from gridveil.release.format.readme import cite
+from gridveil.release.format.wording import AttackStatement
 from gridveil.release.query.highest import values_at
 from gridveil.serve.answers import AnswerResponse, ResponseModel, to_iso
 from gridveil.serve.execution import HEAVY_WORK, Deadline, Query
@@ -303,15 +303,17 @@ def _privacy(label: Label) -> PrivacyResponse:
         epsilon_accounted=privacy.epsilon_accounted,
         unit=wording.UNITS[privacy.unit],
         neighbours=wording.NEIGHBOURS[privacy.neighbours],
-        promise=wording.promise(privacy.epsilon, label.releases) if label.private else wording.NOT_PRIVATE_WHY,
+        promise=label.promise,
         attack_statements=[_attack(statement) for statement in attack_statements(label)] if label.private else [],
-        warnings=warnings(label) if label.private else [wording.NOT_PRIVATE_WHY],
+        warnings=[str(warning) for warning in warnings(label)],
         not_covered=label.not_covered_in_words(),
     )
 
 
 def _attack(statement: AttackStatement) -> AttackResponse:
-    rates = [AttackRateResponse(**rate.model_dump(), worlds=statement.worlds(rate)) for rate in statement.rates]
+    rates = [
+        AttackRateResponse(**rate.model_dump(), worlds=statement.describe_worlds(rate)) for rate in statement.rates
+    ]
     return AttackResponse(releases=statement.releases, rates=rates)
 
 

@@ -16,8 +16,8 @@ from zipfile import ZIP_DEFLATED, ZipFile
 import gridveil
 from gridveil.model.errors import InputError, UsageError
 from gridveil.release.export import EXPORTERS, export, refusal
-from gridveil.release.format.attack_rates import summary
 from gridveil.release.format.files import LABEL, SUMS, digest, read_sums
+from gridveil.release.format.wording import summarize_attacks
 from gridveil.release.query.open import Release, open_runs
 from gridveil.serve.execution import ConcurrencyLimit
 
@@ -114,7 +114,7 @@ def describe_together(releases: Mapping[str, Release]) -> str | None:
     terms = " + ".join(f"{epsilon:g}" for epsilon in epsilons)
     return (
         "Releases about the same households add up. If these are about the same households, together they are "
-        f"epsilon {terms} = {sum(epsilons):g}. {summary(sum(epsilons))}"
+        f"epsilon {terms} = {sum(epsilons):g}. {summarize_attacks(sum(epsilons))}"
     )
 
 

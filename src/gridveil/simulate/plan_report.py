@@ -12,8 +12,8 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 from rich.table import Column, Table
 
-from gridveil.release.format.attack_rates import AttackStatement, attack_rates, in_words
-from gridveil.release.format.wording import high_epsilon
+from gridveil.release.format.facts import attack_rates
+from gridveil.release.format.wording import AttackStatement, describe_attacks, high_epsilon
 from gridveil.report.figures.axis import short
 from gridveil.report.figures.style import COLOURS, INK, LINE, QUIET, spaced
 from gridveil.simulate.plan_queries import format_length, name_places
@@ -98,7 +98,7 @@ def privacy(epsilon: float, cadence: str | None = None) -> list[str]:
             f"To limit what a year reveals, give the ledger the unit household and a cap: each release may then have a "
             f"{releases}th of it. With the unit household-window the cap is for one {cadence} only."
         )
-    return [*in_words(stated), *advice, *high_epsilon(epsilon)]
+    return [*describe_attacks(stated), *advice, *map(str, high_epsilon(epsilon))]
 
 
 def _summary(outlook: Outlook) -> str:

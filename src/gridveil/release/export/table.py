@@ -120,8 +120,8 @@ def about(release: Release) -> dict[str, Any]:
         "publisher": label.publisher,
         "published": label.published.isoformat(),
         "private": label.private,
-        "privacy": wording.promise(label.privacy.epsilon, label.releases) if label.private else wording.NOT_PRIVATE_WHY,
-        "warnings": warnings(label) if label.private else [],
+        "privacy": label.promise,
+        "warnings": [str(warning) for warning in warnings(label)] if label.private else [],
         "units": "kWh",
         "step_seconds": label.window.step_seconds,
         "error_bars": wording.error_bars(

@@ -2,60 +2,19 @@
 
 from __future__ import annotations
 
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime
 from itertools import groupby
 from typing import Any, Literal, NamedTuple
 
 from pydantic import Field, NonNegativeFloat, PositiveFloat, PositiveInt
 
-from gridveil.geography.grid import Grid
-from gridveil.model.window import Window
-from gridveil.release.format import attack_rates as attacks
-from gridveil.release.format import ledger_facts, wording
-from gridveil.release.format.attack_rates import AttackRate, AttackStatement, Facts, FactsModel, Text
-from gridveil.release.format.ledger_facts import LedgerFacts
+from gridveil.model.errors import GridveilWarning
+from gridveil.release.format import facts, wording
+from gridveil.release.format.facts import AttackRate, Facts, FactsModel, GridFacts, LedgerFacts, Text, WindowFacts
+from gridveil.release.format.wording import AttackStatement
 from gridveil.trusted.budget import FALSE_POSITIVES
 
 WindowName = Literal["published", "training", "other"]
-
-
-class GridFacts(FactsModel):
-    """A `Grid` in the label."""
-
-    x0: float
-    y0: float
-    x1: float
-    y1: float
-    nx: PositiveInt
-    ny: PositiveInt
-    crs: Text
-
-    @classmethod
-    def of(cls, grid: Grid) -> GridFacts:
-        """Return the facts of a grid."""
-        return cls(x0=grid.x0, y0=grid.y0, x1=grid.x1, y1=grid.y1, nx=grid.nx, ny=grid.ny, crs=grid.crs)
-
-    def grid(self) -> Grid:
-        """Return the grid they describe."""
-        return Grid(self.x0, self.y0, self.x1, self.y1, nx=self.nx, ny=self.ny, crs=self.crs)
-
-
-class WindowFacts(FactsModel):
-    """A `Window` in the label."""
-
-    start: datetime
-    step_seconds: PositiveInt
-    steps: PositiveInt
-
-    @classmethod
-    def of(cls, window: Window) -> WindowFacts:
-        """Return the facts of a window."""
-        seconds = window.step // timedelta(seconds=1)
-        return cls(start=window.start.astimezone(UTC), step_seconds=seconds, steps=window.steps)
-
-    def window(self) -> Window:
-        """Return the window they describe."""
-        return Window(self.start, timedelta(seconds=self.step_seconds), self.steps)
 
 
 class Privacy(FactsModel):
@@ -71,17 +30,22 @@ class Privacy(FactsModel):
     unit: wording.Unit = "household"
     neighbours: wording.Neighbours = "add-or-remove-household"
     attacker_false_positive_rate: float = FALSE_POSITIVES
-    attack_rates: list[AttackRate] = Field(default_factory=lambda known: attacks.attack_rates(known["epsilon"]))
+    attack_rates: list[AttackRate] = Field(default_factory=lambda known: facts.attack_rates(known["epsilon"]))
 
 
 class BoundFacts(FactsModel):
-    """The most one household could contribute to a window, and where the numbers came from."""
+    """The most one household could contribute to a window, and where the numbers came from.
+
+    `step_origin`: stated by the publisher, or what a supply can deliver. `window_origin`: stated, chosen from a noisy
+    histogram of household totals, or by the mechanism from public numbers and noisy answers.
+    """
 
     window: WindowName = "published"
     step_kwh: PositiveFloat
     window_kwh: PositiveFloat
     steps: PositiveInt
-    origin: Text = "not stated"
+    step_origin: wording.StepOrigin = "stated"
+    window_origin: wording.WindowOrigin = "stated"
 
 
 class MechanismFacts(FactsModel):
@@ -118,6 +82,7 @@ class Label(FactsModel):
     """A release's privacy statement: codes and figures. Everything in it is public, or was measured with noise.
 
     `private` is false for values made with test noise; such a release says NOT PRIVATE wherever it is shown.
+    `bound_origin` says where stated bounds come from, in the publisher's words.
     """
 
     schema_version: Literal[1] = 1
@@ -129,6 +94,7 @@ class Label(FactsModel):
     privacy: Privacy
     noise: list[NoiseFacts] = Field(description="of one release, or of each of a series; empty: test noise")
     bounds: list[BoundFacts]
+    bound_origin: Text = "not stated"
     private_bound_epsilon: NonNegativeFloat | None = Field(None, description="what private bounds cost, if any are")
     correction: PositiveFloat | None = Field(None, description="what values were multiplied by for what bounds cut")
     mechanism: MechanismFacts
@@ -146,9 +112,16 @@ class Label(FactsModel):
         return self.title if self.private else f"{wording.NOT_PRIVATE}: {self.title}"
 
     @property
+    def promise(self) -> str:
+        """What is promised, in one line; or that nothing is."""
+        return (
+            wording.promise(self.privacy.epsilon, self.releases) if self.private else str(wording.NOT_PRIVATE_WARNING)
+        )
+
+    @property
     def ledger(self) -> str:
         """The ledger's entry in a sentence, or that there is none."""
-        return wording.NO_LEDGER if self.ledger_entry is None else ledger_facts.in_words(self.ledger_entry)
+        return wording.NO_LEDGER if self.ledger_entry is None else wording.describe_ledger(self.ledger_entry)
 
     def noise_in_words(self) -> str:
         """Return what noise was added, and what drew it."""
@@ -166,7 +139,7 @@ class Label(FactsModel):
 
     def bounds_in_words(self) -> list[str]:
         """Return the bounds as sentences, where they come from, and how values were corrected for them."""
-        origins = list(dict.fromkeys(bound.origin for bound in self.bounds))
+        origins = list(dict.fromkeys(map(self.origin_in_words, self.bounds)))
         windows = dict.fromkeys((bound.window, bound.steps, bound.step_kwh) for bound in self.bounds)
         return [
             *(_bounds_of(self, *window) for window in windows),
@@ -174,17 +147,27 @@ class Label(FactsModel):
             *([] if self.correction is None else [wording.correction(self.correction)]),
         ]
 
+    def origin_in_words(self, bound: BoundFacts) -> str:
+        """Return where one of the bounds came from."""
+        return wording.bound_origin(
+            bound.window_origin, bound.step_origin, self.bound_origin, self.private_bound_epsilon
+        )
+
     @property
     def releases(self) -> int:
         """How many releases it is the label of: see `SeriesLabel`."""
         return 1
 
-    def of_noise(self) -> list[str]:
-        """Return the warnings that the kind of noise needs."""
-        stairs = sum(m.epsilon for m in self.measurements if m.noise == "staircase" and m.window == "published")
-        return wording.staircase(stairs)
+    @property
+    def staircase_epsilon(self) -> float:
+        """What measurements of the published window with staircase noise cost, added up."""
+        return sum(m.epsilon for m in self.measurements if m.noise == "staircase" and m.window == "published")
 
-    def of_others(self) -> list[str]:
+    def noise_warnings(self) -> list[GridveilWarning]:
+        """Return the warnings that the kind of noise needs."""
+        return wording.staircase(self.staircase_epsilon)
+
+    def series_warnings(self) -> list[GridveilWarning]:
         """Return what releases cost that are not shown here, but belong to the same series: see `SeriesLabel`."""
         return []
 
@@ -195,7 +178,37 @@ class Label(FactsModel):
     def ledger_statements(self) -> list[AttackStatement]:
         """Return what an attacker can learn from all releases of the ledger's population, and about one window."""
         entry = self.ledger_entry
-        return [] if entry is None else ledger_facts.attack_statements(entry, self.privacy.epsilon)
+        return [] if entry is None else wording.ledger_attacks(entry, self.privacy.epsilon)
+
+
+class StatedBound(FactsModel):
+    """The bound in a ledger's debit, as stated before anything was read; without a window's, one is chosen."""
+
+    step_kwh: float
+    window_kwh: float | None
+    origin: Text
+
+
+class DebitFacts(FactsModel):
+    """What a ledger's debit says of its release: public settings, which its label repeats once the release is there.
+
+    Nothing of the input: no path, name, digest or count.
+    """
+
+    title: Text
+    publisher: Text
+    choices: Text
+    gridveil_version: Text
+    mechanism: Text
+    parameters: Facts
+    grid: GridFacts
+    window: WindowFacts
+    training_window: WindowFacts | None
+    bound: StatedBound
+
+    def body(self) -> dict[str, Any]:
+        """Return them as an entry of a ledger holds them."""
+        return self.model_dump(mode="json")
 
 
 class Section(NamedTuple):
@@ -242,16 +255,16 @@ def _privacy(label: Label) -> list[str]:
     privacy = label.privacy
     if not label.private:
         return [
-            wording.NOT_PRIVATE_WHY,
+            label.promise,
             f"It imitates {wording.DEFINITIONS[privacy.definition]} with epsilon {wording.exact(privacy.epsilon)}.",
         ]
     return [
-        wording.promise(privacy.epsilon, label.releases),
+        label.promise,
         f"Definition: {wording.DEFINITIONS[privacy.definition]}, epsilon {wording.exact(privacy.epsilon)}.",
         f"Accounted for: {privacy.epsilon_accounted:g}, by the cell whose households lost most.",
         f"Protected: {wording.UNITS[privacy.unit]}. Neighbours: {wording.NEIGHBOURS[privacy.neighbours]}.",
         *attacks_in_words(label),
-        *warnings(label),
+        *map(str, warnings(label)),
     ]
 
 
@@ -262,12 +275,14 @@ def attack_statements(label: Label) -> list[AttackStatement]:
 
 def attacks_in_words(label: Label) -> list[str]:
     """Return the same as sentences."""
-    return attacks.in_words(attack_statements(label))
+    return wording.describe_attacks(attack_statements(label))
 
 
-def warnings(label: Label) -> list[str]:
-    """Return what must be said plainly: epsilon is high, noise is small beside a household, this is not all."""
-    return [*wording.high_epsilon(label.privacy.epsilon), *label.of_noise(), *label.of_others()]
+def warnings(label: Label) -> list[GridveilWarning]:
+    """Return what must be said plainly: it is not private, epsilon is high, noise is small, this is not all."""
+    if not label.private:
+        return [wording.NOT_PRIVATE_WARNING]
+    return [*wording.high_epsilon(label.privacy.epsilon), *label.noise_warnings(), *label.series_warnings()]
 
 
 def _alike(measured: MeasurementFacts) -> tuple[str, str, str, float | None]:
@@ -305,7 +320,8 @@ def _which(label: Label, origin: str, origins: int) -> str:
     """Return which bounds have this origin: all of them, or those with these amounts in a window."""
     if origins == 1:
         return "the bounds"
-    return " and ".join(f"{bound.window_kwh:g} kWh" for bound in label.bounds if bound.origin == origin)
+    same = (bound for bound in label.bounds if label.origin_in_words(bound) == origin)
+    return " and ".join(f"{bound.window_kwh:g} kWh" for bound in same)
 
 
 def _utc(instant: datetime) -> str:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from datetime import timedelta
 
 from gridveil.release.format import wording
-from gridveil.release.format.attack_rates import weakness
 from gridveil.release.format.label import Label, attack_statements, bounds_in_words, warnings
+from gridveil.release.format.wording import weak_guarantee
 
 # How to cite a release.
 
@@ -112,7 +112,7 @@ def readme(label: Label, *, about_the_truth: bool = False, negative: bool = True
     about_the_truth: error bars are not of the noise alone. negative: there are values below zero to explain.
     """
     grid, window = label.grid, label.window
-    promise = [wording.promise(label.privacy.epsilon), *warnings(label)]
+    promise = [label.promise, *(map(str, warnings(label)) if label.private else [])]
     return _TEXT.format(
         heading=label.heading,
         x0=grid.x0,
@@ -129,7 +129,7 @@ def readme(label: Label, *, about_the_truth: bool = False, negative: bool = True
         bounds="\n".join(f"- {sentence}" for sentence in bounds_in_words(label)),
         publisher=label.publisher,
         published=label.published,
-        promise="\n".join(promise if label.private else [wording.NOT_PRIVATE_WHY]),
+        promise="\n".join(promise),
         ledger="Ledger: " + label.ledger,
         attacks=_attacks(label) if label.private else "",
         entry="" if label.ledger_entry is None else "- `ledger-entry.json`: how the publisher's ledger debited it\n",
@@ -145,4 +145,4 @@ def _attacks(label: Label) -> str:
     parts = []
     for lead, *rates in (statement.sentences() for statement in statements):
         parts += [lead, "\n".join(f"- {rate}" for rate in rates)]
-    return "\n\n".join([*parts, *weakness(statements)])
+    return "\n\n".join([*parts, *map(str, weak_guarantee(statements))])

@@ -73,7 +73,7 @@ def _basic(label: Label, curator_type: CuratorType) -> dict[str, Any]:
 def _implementation(label: Label) -> dict[str, str]:
     bounds = [
         f"{bound.window} window: {bound.step_kwh:g} kWh a step, {bound.window_kwh:g} kWh in {bound.steps} steps "
-        f"({bound.origin})"
+        f"({label.origin_in_words(bound)})"
         for bound in label.bounds
     ]
     measured = [

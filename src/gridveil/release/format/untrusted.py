@@ -14,7 +14,7 @@ from gridveil.geography.grid import Grid
 from gridveil.model.errors import GridveilError, UsageError
 from gridveil.model.files import read_small
 from gridveil.model.window import Window
-from gridveil.release.format.attack_rates import UNSEEN, agree, attack_rates
+from gridveil.release.format.facts import UNSEEN, attack_rates, rates_agree
 from gridveil.release.format.label import Label, MechanismFacts
 from gridveil.trusted.budget import FALSE_POSITIVES
 
@@ -99,10 +99,10 @@ def check_label(label: Label) -> None:
         msg = f"epsilon_accounted {privacy.epsilon_accounted} is more than epsilon {privacy.epsilon}"
         raise ValueError(msg)
     right = attack_rates(privacy.epsilon)
-    if privacy.attacker_false_positive_rate != FALSE_POSITIVES or not agree(privacy.attack_rates, right):
+    if privacy.attacker_false_positive_rate != FALSE_POSITIVES or not rates_agree(privacy.attack_rates, right):
         msg = f"attack_rates: they do not follow from epsilon {privacy.epsilon} and {FALSE_POSITIVES} false positives"
         raise ValueError(msg)
-    if label.ledger_entry is not None and (fault := label.ledger_entry.fault(privacy.epsilon)):
+    if label.ledger_entry is not None and (fault := label.ledger_entry.find_fault(privacy.epsilon)):
         msg = f"ledger_entry: {fault}"
         raise ValueError(msg)
     for window in filter(None, (label.window, label.training_window)):

@@ -11,8 +11,9 @@ from gridveil.model.errors import UsageError
 from gridveil.model.files import new_folder
 from gridveil.model.progress import Progress, silent
 from gridveil.model.window import Window
+from gridveil.release.format.facts import GridFacts, WindowFacts
 from gridveil.release.format.files import ENTRY, LABEL, README, VALUES, dump_label, write_sums
-from gridveil.release.format.label import GridFacts, Label, WindowFacts
+from gridveil.release.format.label import Label
 from gridveil.release.format.netcdf import write_netcdf
 from gridveil.release.format.readme import readme
 from gridveil.uncertainty.model import Estimate

@@ -18,7 +18,7 @@ from gridveil.release.format.label import Label
 from gridveil.release.format.read import Content, about_the_truth, read_content
 from gridveil.release.series.catalogue import CATALOGUE, Catalogue, Listed, Shelf, ShelfPlace, read_catalogue
 from gridveil.release.series.joined import JoinedErrors, JoinedPrefix, JoinedValues
-from gridveil.release.series.series_label import all_together, series_label
+from gridveil.release.series.series_label import GapFacts, SeriesFacts, series_facts, series_label
 
 
 @dataclass(frozen=True)
@@ -57,8 +57,8 @@ def read_runs(folder: Path) -> list[tuple[Label, Content | JoinedContent]]:
         raise InputError(msg, code="series-empty")
     check_alike(folder, parts)
     runs = runs_of(parts)
-    together = None if len(runs) == 1 else all_together([part.label for part in parts])
-    return [_joined(folder, catalogue, run, _gaps(runs, run), together) for run in runs]
+    series = None if len(runs) == 1 else series_facts([part.label for part in parts])
+    return [_joined(folder, catalogue, run, _gaps(runs), series) for run in runs]
 
 
 def read_parts(folder: Path, catalogue: Catalogue) -> list[SeriesPart]:
@@ -132,13 +132,13 @@ def check_alike(folder: Path, parts: Sequence[SeriesPart]) -> None:
 
 
 def _joined(
-    folder: Path, catalogue: Catalogue, run: Run, gaps: str | None, together: str | None
+    folder: Path, catalogue: Catalogue, run: Run, gaps: list[GapFacts], series: SeriesFacts | None
 ) -> tuple[Label, Content | JoinedContent]:
-    if len(run) == 1 and gaps is None:
+    if len(run) == 1 and not gaps:
         return run[0].label, read_content(run[0].folder / VALUES, run[0].label)
     truths = [about_the_truth(part.folder / VALUES) for part in run]
     labels = [(part.listed.path, part.label) for part in run]
-    label = series_label(catalogue.title, labels, truths=truths, gaps=gaps, together=together)
+    label = series_label(catalogue.title, labels, truths=truths, gaps=gaps, series=series)
     shelf = Shelf([ShelfPlace(part.folder / VALUES, part.label) for part in run])
     cells = label.grid.ny, label.grid.nx
     return label, JoinedContent(
@@ -149,15 +149,6 @@ def _joined(
     )
 
 
-def _gaps(runs: Sequence[Run], run: Run) -> str | None:
-    """Say that a run is not all of its series, and where the others are."""
-    if len(runs) == 1:
-        return None
-    missing = ", ".join(
-        f"{before[-1].listed.end:%Y-%m-%d %H:%M} to {after[0].listed.start:%Y-%m-%d %H:%M}"
-        for before, after in pairwise(runs)
-    )
-    return (
-        f"This series has gaps: nothing was published from {missing} (UTC). This is the run from "
-        f"{run[0].listed.start:%Y-%m-%d %H:%M} to {run[-1].listed.end:%Y-%m-%d %H:%M} only."
-    )
+def _gaps(runs: Sequence[Run]) -> list[GapFacts]:
+    """Return where nothing was published between runs."""
+    return [GapFacts(start=before[-1].listed.end, end=after[0].listed.start) for before, after in pairwise(runs)]

@@ -9,12 +9,12 @@ from fractions import Fraction
 
 from pydantic import Field, PositiveFloat, PositiveInt
 
-from gridveil.model.errors import InputError
+from gridveil.model.errors import GridveilWarning, InputError
 from gridveil.model.window import Window
-from gridveil.release.format import ledger_facts, wording
-from gridveil.release.format.attack_rates import AttackStatement, FactsModel, Text, summary
-from gridveil.release.format.label import Label, MechanismFacts, NoiseFacts, Privacy, Section, WindowFacts
-from gridveil.release.format.ledger_facts import LedgerFacts
+from gridveil.release.format import wording
+from gridveil.release.format.facts import FactsModel, LedgerFacts, Text, WindowFacts
+from gridveil.release.format.label import Label, MechanismFacts, NoiseFacts, Privacy, Section
+from gridveil.release.format.wording import AttackStatement, summarize_attacks
 from gridveil.trusted.ledger.entry import format_amount
 
 SEVERAL_LEDGERS = (
@@ -37,6 +37,20 @@ class PartFacts(FactsModel):
     mechanism: Text
 
 
+class GapFacts(FactsModel):
+    """A period within a series of which nothing was published."""
+
+    start: datetime
+    end: datetime
+
+
+class SeriesFacts(FactsModel):
+    """All releases of a series, also those beyond its gaps. `epsilon`: their sum; `None` if one is not private."""
+
+    releases: PositiveInt
+    epsilon: PositiveFloat | None
+
+
 class SeriesLabel(Label):
     """What follows from the labels of releases about the same homes, one after the other in time.
 
@@ -46,9 +60,9 @@ class SeriesLabel(Label):
     """
 
     parts: list[PartFacts]
-    gaps: Text | None = None
-    together: Text | None = Field(None, description="what all of the series loses, if this is only a part of it")
-    noise_warnings: list[Text] = Field(default_factory=list)
+    gaps: list[GapFacts] = Field(default_factory=list, description="of the series, if this is only a part of it")
+    series: SeriesFacts | None = Field(None, description="what all of the series loses, if this is only a part of it")
+    staircase_epsilons: list[float] = Field(default_factory=list, description="of releases that need a warning")
     several_ledgers: bool = Field(default=False, description="not all releases were debited to one and the same ledger")
     latest_entry: LedgerFacts | None = Field(None, description="the last debit, if one ledger has them all")
 
@@ -69,7 +83,14 @@ class SeriesLabel(Label):
     @property
     def note(self) -> str | None:
         """That this is not all of the series, if it is not."""
-        return self.gaps
+        if not self.gaps:
+            return None
+        missing = ", ".join(f"{gap.start:%Y-%m-%d %H:%M} to {gap.end:%Y-%m-%d %H:%M}" for gap in self.gaps)
+        window = self.window.window()
+        return (
+            f"This series has gaps: nothing was published from {missing} (UTC). This is the run from "
+            f"{window.start:%Y-%m-%d %H:%M} to {window.end:%Y-%m-%d %H:%M} only."
+        )
 
     @property
     def releases(self) -> int:
@@ -86,15 +107,26 @@ class SeriesLabel(Label):
     def ledger_statements(self) -> list[AttackStatement]:
         """Return what an attacker can learn from all releases of the ledger's population, and about one window."""
         entry = self.latest_entry
-        return [] if entry is None else ledger_facts.attack_statements(entry, self.privacy.epsilon, WITH_THE_LAST)
+        return [] if entry is None else wording.ledger_attacks(entry, self.privacy.epsilon, WITH_THE_LAST)
 
-    def of_noise(self) -> list[str]:
+    def noise_warnings(self) -> list[GridveilWarning]:
         """Return the warnings that the kind of noise of any release needs."""
-        return list(self.noise_warnings)
+        return [warning for epsilon in self.staircase_epsilons for warning in wording.staircase(epsilon)]
 
-    def of_others(self) -> list[str]:
+    def series_warnings(self) -> list[GridveilWarning]:
         """Return what a household loses by the whole series, if this is a run between gaps."""
-        return [] if self.together is None else [self.together]
+        if self.series is None:
+            return []
+        figures = self.series.model_dump()
+        epsilon = self.series.epsilon
+        if epsilon is None:
+            msg = "Not all releases of this series are private. Together they are not."
+            return [GridveilWarning(msg, code="series-not-private", figures=figures)]
+        msg = (
+            f"All {self.series.releases} releases of this series, also those beyond its gaps, have epsilon "
+            f"{wording.exact(epsilon)} together. {summarize_attacks(epsilon)}"
+        )
+        return [GridveilWarning(msg, code="series-epsilon", figures=figures)]
 
     def of_parts(self) -> list[Section]:
         """Return the releases that the series is made of."""
@@ -105,8 +137,8 @@ class SeriesLabel(Label):
             if self.releases > 1
             else "One release, with its own label:"
         )
-        gaps = [] if self.gaps is None else [self.gaps]
-        return [Section("Releases", [*gaps, several, *(_line(part) for part in self.parts)])]
+        note = [] if self.note is None else [self.note]
+        return [Section("Releases", [*note, several, *(_line(part) for part in self.parts)])]
 
 
 def series_label(
@@ -114,13 +146,13 @@ def series_label(
     labels: Sequence[tuple[str, Label]],
     *,
     truths: Sequence[bool],
-    gaps: str | None = None,
-    together: str | None = None,
+    gaps: Sequence[GapFacts] = (),
+    series: SeriesFacts | None = None,
 ) -> SeriesLabel:
     """Return the label of releases, by folder and in order of time without gaps.
 
     truths: whether the error bars of each are about the consumption itself.
-    together: see `all_together`.
+    gaps, series: of the whole series, if these releases are a part of it.
     """
     every = [label for _, label in labels]
     last, latest = every[-1], _latest(every)
@@ -161,9 +193,9 @@ def series_label(
             )
             for path, label in labels
         ],
-        gaps=gaps,
-        together=together,
-        noise_warnings=list(dict.fromkeys(line for label in every for line in label.of_noise())),
+        gaps=list(gaps),
+        series=series,
+        staircase_epsilons=list(dict.fromkeys(label.staircase_epsilon for label in every if label.noise_warnings())),
     )
 
 
@@ -176,15 +208,10 @@ def total_epsilon(labels: Sequence[Label]) -> Fraction:
     return total
 
 
-def all_together(labels: Sequence[Label]) -> str:
+def series_facts(labels: Sequence[Label]) -> SeriesFacts:
     """Return what a household loses by a whole series, for the label of one of its runs, which adds up its own."""
-    if not all(label.private for label in labels):
-        return "Not all releases of this series are private. Together they are not."
-    epsilon = float(total_epsilon(labels))
-    return (
-        f"All {len(labels)} releases of this series, also those beyond its gaps, have epsilon {wording.exact(epsilon)} "
-        f"together. {summary(epsilon)}"
-    )
+    private = all(label.private for label in labels)
+    return SeriesFacts(releases=len(labels), epsilon=float(total_epsilon(labels)) if private else None)
 
 
 def _each_once(noises: Iterable[NoiseFacts]) -> list[NoiseFacts]:

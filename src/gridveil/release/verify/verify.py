@@ -101,6 +101,8 @@ def _blocks(shape: tuple[int, ...]) -> Iterator[tuple[slice, ...]]:
 # Whether a label can be a publication's: its measurements, bounds, sums and codes fit together.
 
 EPSILON_ROUNDING = 1e-6
+HISTOGRAM = "household_totals"
+"""The kind of measurement that bounds are chosen from."""
 
 
 def check_facts(label: Label) -> str:
@@ -122,8 +124,8 @@ def _sums(label: Label) -> list[str]:
     Each costs its epsilon in the worst-off pillar, but pillars may differ, so their sum is an upper limit. A histogram
     of household totals costs all pillars the same: it comes on top of the largest of the others.
     """
-    counted = sum(m.epsilon for m in label.measurements if m.kind == "household_totals")
-    others = [m.epsilon for m in label.measurements if m.kind != "household_totals"]
+    counted = sum(m.epsilon for m in label.measurements if m.kind == HISTOGRAM)
+    others = [m.epsilon for m in label.measurements if m.kind != HISTOGRAM]
     least, most = counted + max(others, default=0.0), counted + sum(others)
     if least * (1 - EPSILON_ROUNDING) <= label.privacy.epsilon_accounted <= most * (1 + EPSILON_ROUNDING):
         return []
@@ -151,7 +153,15 @@ def _codes(label: Label) -> list[str]:
         for truth in (False, True)
     ]
     kinds = {measured.noise for measured in label.measurements}
+    histogram = sum(m.epsilon for m in label.measurements if m.kind == HISTOGRAM)
+    chosen = any(bound.window_origin == "histogram" for bound in label.bounds)
     as_follows = {
+        "private_bound_epsilon": (
+            label.private_bound_epsilon is not None
+            and math.isclose(label.private_bound_epsilon, histogram, rel_tol=EPSILON_ROUNDING)
+            if chosen
+            else label.private_bound_epsilon is None
+        ),
         "noise": {kind for noise in label.noise for kind in noise.kinds} == (kinds if label.private else set()),
         "not_covered": label.not_covered in caveats,
     }

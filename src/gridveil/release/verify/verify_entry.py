@@ -6,13 +6,16 @@ from collections.abc import Mapping
 from fractions import Fraction
 from hashlib import sha256
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
+from pydantic import ValidationError
+
+from gridveil.model.arrays import WH_PER_KWH
 from gridveil.model.errors import GridveilError, InputError
 from gridveil.model.files import read_regular
-from gridveil.release.format.debit_facts import differing
 from gridveil.release.format.files import LABEL
-from gridveil.release.format.label import Label
+from gridveil.release.format.label import DebitFacts, Label, StatedBound
+from gridveil.trusted.kernel.bound import Bound
 from gridveil.trusted.ledger.chain import Chain, ChainLine
 from gridveil.trusted.ledger.entry import Entry
 from gridveil.trusted.ledger.population import Read
@@ -128,7 +131,7 @@ def check_entry(path: Path, label: Label) -> str:
         *(["population"] if entry.population != stated.population else []),
         *(["epsilon"] if float(Fraction(entry.body["epsilon"])) != label.privacy.epsilon else []),
         *(["reads"] if entry.body["reads"] != reads else []),
-        *differing(entry.body["spec"], label),
+        *find_differences(entry.body["spec"], label),
     ]
     if apart:
         msg = f"the entry and {LABEL} differ in: {', '.join(apart)}"
@@ -201,3 +204,36 @@ def _check_standing(entries: list[Entry], label: Label) -> None:
     if apart:
         msg = f"it says otherwise than {LABEL} of: {', '.join(apart)}"
         raise ValueError(msg)
+
+
+def find_differences(body: dict[str, Any], label: Label) -> list[str]:
+    """Return the settings of a debit that are not those of a label."""
+    facts = label.model_dump(mode="json")
+    facts.update(mechanism=facts["mechanism"]["name"], parameters=facts["mechanism"]["parameters"])
+    apart = [name for name in DebitFacts.model_fields if name != "bound" and body.get(name) != facts[name]]
+    return apart if _bounds_follow(body.get("bound"), label) else [*apart, "bound"]
+
+
+def _bounds_follow(stated: object, label: Label) -> bool:
+    """Whether a label's bounds follow from what a debit says was stated.
+
+    The step's never changes. The window's is carried over to other windows pro rata; where its origin is another than
+    "stated", one was chosen, and none that is higher. If none was stated, it is at most what the steps add up to.
+    """
+    try:
+        given = StatedBound.model_validate(stated)
+        step = _watt_hours(given.step_kwh)
+        window = step * label.window.steps if given.window_kwh is None else _watt_hours(given.window_kwh)
+        bound = Bound(step, window)
+    except (ValidationError, GridveilError):
+        return False
+    for used in label.bounds:
+        most, here = bound.over(label.window.steps, used.steps).window, _watt_hours(used.window_kwh)
+        stated = used.window_origin == "stated"
+        if _watt_hours(used.step_kwh) != step or here > most or (stated and (given.window_kwh is None or here != most)):
+            return False
+    return given.origin == label.bound_origin
+
+
+def _watt_hours(kwh: float) -> int:
+    return round(Fraction(kwh) * WH_PER_KWH)  # which no float is too large for

@@ -173,7 +173,7 @@ def notes(records: Sequence[Record]) -> list[str]:
     gaps = sorted({record["mechanism"] for record in records if record["suppressed"]})
     if gaps:
         lines.append(f"{', '.join(gaps)}: cells that are not published count as zero in the answers.")
-    lines += high_epsilon(max(record["epsilon"] for record in records))
+    lines += map(str, high_epsilon(max(record["epsilon"] for record in records)))
     return lines
 
 

@@ -4,7 +4,6 @@ import json
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -283,7 +282,8 @@ def test_interrupting_says_so_and_leaves_nothing(work: Path) -> None:
     line += " --mechanism stpt --set epochs=100000"
     before = set(work.iterdir())
     with subprocess.Popen([GRIDVEIL, *line.split()], cwd=work, stderr=subprocess.PIPE, text=True) as running:
-        time.sleep(6)
+        assert running.stderr is not None
+        assert any(line.startswith("learn the pattern") for line in running.stderr)  # it is measuring
         running.send_signal(signal.SIGINT)
         try:
             told = running.communicate(timeout=120)[1]
@@ -314,10 +314,18 @@ def test_an_acknowledged_epsilon_is_in_the_label(work: Path) -> None:
     assert said in gridveil_command(work, "info weak").stdout
 
 
-def test_help_comes_at_once(work: Path) -> None:
-    times = []
-    for _ in range(3):
-        start = time.perf_counter()
-        assert "publish" in gridveil_command(work, "--help").stdout
-        times.append(time.perf_counter() - start)
-    assert min(times) < 1.5, "about 0.5 s on an idle machine"
+HELP = """
+import sys
+from gridveil.cli.main import app
+try:
+    app(["--help"])
+finally:
+    slow = "duckdb fastapi h5py ibis matplotlib numpy opendp pandas pyarrow pyproj scipy shapely torch uvicorn zarr"
+    print([name for name in slow.split() if name in sys.modules], file=sys.stderr)
+"""
+
+
+def test_help_loads_no_library_that_takes_long() -> None:
+    done = subprocess.run([sys.executable, "-c", HELP], capture_output=True, text=True, check=True)
+    assert "publish" in done.stdout
+    assert done.stderr == "[]\n"

@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from gridveil.research.commands import require_libraries
+
 WIDE = 140
 """Columns of a table that does not go to a terminal."""
 
@@ -28,6 +30,7 @@ def run(
     that so many runs could prove. Fails if a bound is above the claim, or if the attacks at epsilon 1 attain less than
     they must.
     """
+    require_libraries("audit")
     from rich.console import Console
 
     from gridveil.cli import show

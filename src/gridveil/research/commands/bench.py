@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from gridveil.model.errors import GridveilError, UsageError
+from gridveil.research.commands import require_libraries
 
 MOST_TOLD = 10
 """Failures that are shown in words."""
@@ -38,6 +39,7 @@ def paper(
     A run that is stopped goes on where it was when it is started again with the same --out. The report,
     OUT/reproduction.md with the files in OUT/reproduction, is made at the end; in a full run after every stage.
     """
+    require_libraries("bench")
     from gridveil.cli import show
     from gridveil.research.commands.time_bar import time_bar
     from gridveil.research.compare.compare import NOT_PRIVATE

@@ -9,6 +9,7 @@ import typer
 
 from gridveil.cli import options as o
 from gridveil.model.errors import GridveilError, UsageError
+from gridveil.research.commands import require_libraries
 
 if TYPE_CHECKING:
     from gridveil.research.compare.study import Study
@@ -71,6 +72,7 @@ def run(
     Takes the tables, grid, time and bounds of `publish`; with both --bound-window and --bound auto, both are tried.
     A comparison that is stopped goes on where it was when it is asked again with the same --json.
     """
+    require_libraries("compare")
     from rich.console import Console
 
     from gridveil.cli import show

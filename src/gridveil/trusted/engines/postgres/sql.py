@@ -9,13 +9,19 @@ from typing import TYPE_CHECKING, Any, LiteralString
 import ibis
 import ibis.expr.datatypes as dt
 import sqlglot.expressions as sge
-from ibis.backends.postgres import Backend
 from ibis.backends.sql.compilers.postgres import PostgresCompiler
 from ibis.expr import operations as ops
 
+from gridveil.model.errors import MissingExtraError
 from gridveil.model.window import Window
 from gridveil.trusted.engines.base.schema import HouseholdsTable, ReadingsTable
 from gridveil.trusted.engines.postgres.session import PostgresSession, RefusedError
+
+try:
+    from ibis.backends.postgres import Backend  # imports psycopg
+except ImportError as error:
+    what = "the engine postgres"
+    raise MissingExtraError(what, "postgres") from error
 
 if TYPE_CHECKING:
     from psycopg import sql

@@ -2,6 +2,7 @@
 
 import os
 import signal
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
@@ -18,6 +19,43 @@ engine.MAX_SHRINKING_SECONDS = 30
 # tests of interrupted commands would then wait for ever.
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+TESTS = Path(__file__).parent
+SLOW = (
+    "browser",
+    "cli",
+    "convert/test_isolation.py",
+    "faults",
+    "fuzz",
+    "leak",
+    "properties",
+    "publishing/test_next.py",
+    "release/test_large.py",
+    "research",
+    "resilience",
+    "serve",
+    "statistics",
+    "test_extras.py",
+    "trusted/engines",
+    "trusted/kernel/test_rounding.py",
+    "trusted/ledger/test_ledger_crowd.py",
+    "trusted/source/test_interruptions.py",
+    "trusted/source/test_parts.py",
+)
+"""Folders and files that are not in the fast lane: together they take four fifths of the time of all tests."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what the fast lane leaves out."""
+    paths = [TESTS / name for name in SLOW]
+    for path in paths:
+        if not path.exists():
+            msg = f"{path}: listed as slow in tests/conftest.py, but not there"
+            raise pytest.UsageError(msg)
+    for item in items:
+        if any(item.path.is_relative_to(path) for path in paths):
+            item.add_marker(pytest.mark.slow)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

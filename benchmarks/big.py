@@ -25,9 +25,9 @@ from gridveil.geography.grid import Grid
 from gridveil.model.arrays import Floats, Product
 from gridveil.model.files import new_folder
 from gridveil.model.window import Window
+from gridveil.release.format.documents import readme
 from gridveil.release.format.files import LABEL, README, VALUES, dump_label
 from gridveil.release.format.netcdf import write_netcdf
-from gridveil.release.format.readme import readme
 from gridveil.release.query.open import Release, open_release
 from gridveil.uncertainty import Estimate, Posterior
 

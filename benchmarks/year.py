@@ -32,9 +32,9 @@ from gridveil.geography.grid import Grid
 from gridveil.mechanisms.registry import make
 from gridveil.model.window import Window
 from gridveil.publishing.statement import release_with_private_bound
-from gridveil.release.format.write import most_bytes, write_release
+from gridveil.release.format.write import max_bytes, write_release
 from gridveil.release.query.open import open_release
-from gridveil.release.verify.verify import verify
+from gridveil.release.verify.release import verify
 from gridveil.trusted.budget import PureDP
 from gridveil.trusted.kernel.bound import Bound
 from gridveil.trusted.kernel.kernel import Kernel
@@ -115,7 +115,7 @@ def make_release(folder: Path, mechanism: str, bounds: str, side: int, steps: in
     write_release(folder, grid=grid, window=window, estimate=estimate, label=stamp("A year", grid, window))
     lap("write")
     figures["seconds"] = figures["measure and infer seconds"] + figures["write seconds"]
-    return {**figures, "gigabytes": size(folder) / 1e9, "foreseen_gigabytes": most_bytes(grid, window) / 1e9}
+    return {**figures, "gigabytes": size(folder) / 1e9, "foreseen_gigabytes": max_bytes(grid, window) / 1e9}
 
 
 def publish(folder: Path, mechanism: str, lake: Path) -> dict[str, Any]:
@@ -162,7 +162,7 @@ def check(folder: Path) -> dict[str, Any]:
     """Verify it; a stamp is no label of a publication, so only what is said of its files counts."""
     began = time.perf_counter()
     result = verify(folder)
-    told = {check.what: f"{check.verdict}: {check.told}" for check in result if check.what.endswith((".nc", "SUMS"))}
+    told = {check.what: f"{check.verdict}: {check.finding}" for check in result if check.what.endswith((".nc", "SUMS"))}
     return {"seconds": time.perf_counter() - began, **told}
 
 

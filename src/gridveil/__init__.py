@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from gridveil.release.format.label import Label
     from gridveil.release.query.open import Answer, Release
     from gridveil.release.query.open import open_for_python as open  # noqa: A004  # reads well as gridveil.open
-    from gridveil.release.verify.verify_series import verify_folder as verify
+    from gridveil.release.verify.series import verify_folder as verify
     from gridveil.simulate.planning import Outlook, plan
     from gridveil.trusted.kernel.bound import Bound
     from gridveil.trusted.kernel.session import Session
@@ -83,7 +83,7 @@ _MODULES = {
     "release.export": ("export",),
     "release.format.label": ("Label",),
     "release.query.open": ("Answer", "Release", "open"),
-    "release.verify.verify_series": ("verify",),
+    "release.verify.series": ("verify",),
     "simulate.planning": ("Outlook", "plan"),
     "trusted.kernel.bound": ("Bound",),
     "trusted.kernel.session": ("Session",),

@@ -23,8 +23,8 @@ from gridveil.publishing.plan import Plan
 from gridveil.publishing.run import run
 from gridveil.publishing.spec import Spec, make_spec
 from gridveil.release.query.open import open_release
-from gridveil.release.verify.verify import check_facts
-from gridveil.release.verify.verify_entry import find_differences
+from gridveil.release.verify.ledger import find_differences
+from gridveil.release.verify.release import check_facts
 from gridveil.simulate.sources import Tape
 from gridveil.trusted.kernel import kernel
 from gridveil.trusted.ledger.book import create_ledger

@@ -24,7 +24,7 @@ from gridveil.publishing.spec import make_spec
 from gridveil.release.format.files import load_label
 from gridveil.release.format.label import describe
 from gridveil.release.query.open import open_release
-from gridveil.release.verify.verify import verify
+from gridveil.release.verify.release import verify
 from gridveil.simulate.sources import Tape
 from gridveil.trusted.kernel.noise import ExactNoise
 from gridveil.trusted.ledger.book import Debit, Ledger, create_ledger, open_ledger
@@ -320,7 +320,7 @@ def test_a_release_that_cannot_be_recorded_is_valid_all_the_same(ledger: Ledger)
     assert [entry.kind for entry in ledger.entries(TOWN)] == ["population", "debit"]
     assert {check.verdict for check in verify(done.path)} == {"ok"}
     *_, last = verify(done.path, ledger)
-    assert (last.verdict, "no record of these files" in last.told) == ("FAULT", True)
+    assert (last.verdict, "no record of these files" in last.finding) == ("FAULT", True)
 
 
 def test_a_mechanism_that_asks_nothing_makes_no_release(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -30,7 +30,7 @@ from gridveil.publishing.spec import make_spec
 from gridveil.release.format.files import LABEL, SUMS, VALUES, digest, load_label
 from gridveil.release.query.open import open_release
 from gridveil.release.series.catalogue import CATALOGUE, read_catalogue, write_catalogue
-from gridveil.release.verify.verify import verify
+from gridveil.release.verify.release import verify
 from gridveil.simulate.sources import Tape
 from gridveil.trusted.ledger.book import create_ledger, open_ledger
 from gridveil.trusted.ledger.population import Population, Read

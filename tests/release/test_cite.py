@@ -2,7 +2,7 @@ from datetime import date
 
 from tests.release.conftest import make_label
 
-from gridveil.release.format.readme import bibtex, cite
+from gridveil.release.format.documents import bibtex, cite
 
 
 def test_a_reference_says_who_when_what_and_how_private() -> None:

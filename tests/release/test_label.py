@@ -14,6 +14,7 @@ from tests.codes import has_code
 from tests.release.conftest import make_label
 
 from gridveil.model.errors import InputError, UsageError
+from gridveil.release.format.documents import readme, to_registry
 from gridveil.release.format.files import dump_label, load_label
 from gridveil.release.format.label import (
     BoundFacts,
@@ -24,8 +25,6 @@ from gridveil.release.format.label import (
     describe,
     warnings,
 )
-from gridveil.release.format.readme import readme
-from gridveil.release.format.registry import to_registry
 from gridveil.release.format.wording import (
     CAVEATS,
     OTHER_RELEASES,

@@ -145,17 +145,17 @@ def test_no_release_is_larger_than_foreseen(kind: str, tmp_path: Path) -> None:
     estimate = made(kind, 24, 200, draws=200)
     folder = write(tmp_path / "release", estimate).parent
     texts = 20_000  # and what HDF5 needs to find things
-    most = room.most_bytes(Grid(0, 0, 1, 1, 24, 24), window_of(200))
+    most = room.max_bytes(Grid(0, 0, 1, 1, 24, 24), window_of(200))
     assert most / 20 < sum(file.stat().st_size for file in folder.iterdir()) < most + texts
 
 
 def test_too_little_room_is_refused_before_anything_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     window = window_of(30)
-    most = room.most_bytes(GRID, window)
+    most = room.max_bytes(GRID, window)
     for free in (0, most - 1):
         monkeypatch.setattr(shutil, "disk_usage", lambda _, free=free: SimpleNamespace(free=free))
         with pytest.raises(UsageError, check=has_code("disk-too-full", "8 x 5 cells and 30 steps")):
-            room.check_room(tmp_path / "not" / "there", GRID, window)
+            room.check_disk_space(tmp_path / "not" / "there", GRID, window)
     with pytest.raises(UsageError, check=has_code("disk-too-full")):
         publish(
             readings=str(tmp_path / "none.parquet"),
@@ -172,4 +172,4 @@ def test_too_little_room_is_refused_before_anything_is_read(tmp_path: Path, monk
             no_ledger=True,
         )
     monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=most))
-    room.check_room(tmp_path / "not" / "there", GRID, window)
+    room.check_disk_space(tmp_path / "not" / "there", GRID, window)

@@ -21,15 +21,15 @@ from tests.release.conftest import GRID, KINDS, WINDOW, make_estimate, make_labe
 from gridveil.model.window import Window
 from gridveil.publishing.debit import Spending
 from gridveil.release.format import wording
+from gridveil.release.format.documents import readme
 from gridveil.release.format.facts import LedgerFacts
 from gridveil.release.format.files import dump_label, load_label, write_sums
 from gridveil.release.format.label import BoundFacts, DebitFacts, Label, StatedBound
-from gridveil.release.format.readme import readme
 from gridveil.release.format.wording import caveats
 from gridveil.release.format.write import write_release
-from gridveil.release.verify import verify as verify_cube
-from gridveil.release.verify.verify import check_facts, verify
-from gridveil.release.verify.verify_entry import Export, find_differences
+from gridveil.release.verify import release as verify_cube
+from gridveil.release.verify.ledger import Export, find_differences
+from gridveil.release.verify.release import check_facts, verify
 from gridveil.trusted.ledger.book import Ledger, create_ledger, open_ledger
 from gridveil.trusted.ledger.population import Population
 
@@ -88,7 +88,7 @@ def test_what_was_written_is_sound(publish: Publish, kind: str) -> None:
     told: dict[str, float] = {}
     checks = verify(publish(kind), progress=told.__setitem__)
     assert [check.verdict for check in checks] == ["ok", "ok", "ok", "ok", "not checked"]
-    assert "no ledger" in checks[-1].told
+    assert "no ledger" in checks[-1].finding
     assert told == {"sum up its files": 1.0, "compare values and prefix sums": 1.0}
 
 
@@ -185,14 +185,14 @@ def test_an_expert_who_makes_readme_and_digests_anew_is_found(copy: Path) -> Non
     relabel(copy, forge)
     (copy / "README.md").write_text(readme(load_label(copy / "label.json")))
     write_sums(copy)
-    told = {check.what: check.told for check in verify(copy) if check.verdict == "FAULT"}
+    told = {check.what: check.finding for check in verify(copy) if check.verdict == "FAULT"}
     assert set(told) == {"label.json", "ledger-entry.json"}
     assert all(word in told["label.json"] for word in ("epsilon_accounted", "noise"))
     assert "bound" in told["ledger-entry.json"]
 
 
 def test_digests_are_not_said_to_show_more_than_they_do(copy: Path) -> None:
-    assert verify(copy)[1].told == "all 4 files match it, which whoever changes a file can change too"
+    assert verify(copy)[1].finding == "all 4 files match it, which whoever changes a file can change too"
 
 
 def test_what_is_unusual_but_possible_is_told(publish: Publish) -> None:
@@ -200,7 +200,7 @@ def test_what_is_unusual_but_possible_is_told(publish: Publish) -> None:
     relabel(folder, lambda facts: facts["measurements"][0].update(epsilon=0.5))
     relabel(folder, lambda facts: facts["privacy"].update(epsilon_accounted=0.5))
     check = verify(folder)[0]
-    assert (check.verdict, "less was accounted for than epsilon" in check.told) == ("ok", True)
+    assert (check.verdict, "less was accounted for than epsilon" in check.finding) == ("ok", True)
 
 
 def test_other_versions_have_no_other_bounds() -> None:
@@ -268,7 +268,7 @@ def test_an_export_of_the_ledger_shows_the_same(debited: Path, copy: Path, tmp_p
     (copy / "README.md").write_text("trust me")
     assert "ledger" in faults(copy, Export(path))
     path.write_text("".join(lines[:-1]))  # as it was before the release was recorded
-    assert verify(debited / "release", Export(path))[-1].told.startswith("it has the debit, but no record")
+    assert verify(debited / "release", Export(path))[-1].finding.startswith("it has the debit, but no record")
     for wrong in (lines[:1], lines[1:], [lines[0], lines[2]], [lines[0], *lines]):
         path.write_text("".join(wrong))
         assert faults(debited / "release", Export(path)) == {"ledger"}
@@ -278,7 +278,7 @@ def test_an_export_of_the_ledger_shows_the_same(debited: Path, copy: Path, tmp_p
 
 def test_an_entry_that_debited_another_window_is_found(tmp_path: Path) -> None:
     check = verify(debit(tmp_path, WINDOW.before(WINDOW.steps)) / "release")[-1]
-    assert (check.verdict, check.told) == ("FAULT", "the entry and label.json differ in: reads")
+    assert (check.verdict, check.finding) == ("FAULT", "the entry and label.json differ in: reads")
 
 
 def test_a_label_that_tells_other_sums_than_the_ledger_is_found(copy: Path, debited: Path) -> None:
@@ -288,7 +288,7 @@ def test_a_label_that_tells_other_sums_than_the_ledger_is_found(copy: Path, debi
     relabel(copy, lie)
     *_, entry, check = verify(copy, open_ledger(str(debited / "ledger.db")))
     assert entry.verdict == "ok"
-    assert (check.verdict, check.told) == ("FAULT", "it says otherwise than label.json of: cap, spent")
+    assert (check.verdict, check.finding) == ("FAULT", "it says otherwise than label.json of: cap, spent")
 
 
 def test_values_that_were_made_anew_with_all_that_follows_are_found_by_the_ledger_alone(
@@ -308,7 +308,7 @@ def test_another_ledger_does_not_know_it(debited: Path, tmp_path: Path) -> None:
     assert faults(debited / "release", other) == {"ledger"}
     other.add_population(BORDEN)
     *_, check = verify(debited / "release", other)
-    assert (check.verdict, "it has no entry" in check.told) == ("FAULT", True)
+    assert (check.verdict, "it has no entry" in check.finding) == ("FAULT", True)
 
 
 def test_a_release_without_an_entry_is_in_no_ledger(publish: Publish, debited: Path) -> None:
@@ -320,16 +320,16 @@ def test_a_release_without_an_entry_is_in_no_ledger(publish: Publish, debited: P
 @pytest.mark.parametrize("name", ["consumption.nc", "README.md", "ledger-entry.json", "SHA256SUMS"])
 def test_a_missing_file_is_called_missing(copy: Path, name: str) -> None:
     (copy / name).unlink()
-    told = {check.what: check.told for check in verify(copy) if check.verdict == "FAULT"}
+    told = {check.what: check.finding for check in verify(copy) if check.verdict == "FAULT"}
     assert "it is missing" in told[name]
     assert "Errno" not in str(told)
 
 
 def test_a_label_that_does_not_fit_is_not_called_missing(copy: Path) -> None:
     (copy / "label.json").write_text('{"title": "a town"}')
-    assert {check.told for check in verify(copy)[2:]} == {"label.json is at fault, see above"}
+    assert {check.finding for check in verify(copy)[2:]} == {"label.json is at fault, see above"}
     (copy / "label.json").unlink()
-    assert {check.told for check in verify(copy)[2:]} == {"there is no label.json to compare it with"}
+    assert {check.finding for check in verify(copy)[2:]} == {"there is no label.json to compare it with"}
 
 
 @pytest.mark.parametrize(
@@ -351,17 +351,17 @@ def test_values_that_do_not_hold_together_are_found(publish: Publish, change: Ca
         change(file)
     write_sums(folder)
     (check,) = (check for check in verify(folder) if check.what == "consumption.nc")
-    assert (check.verdict, told in check.told) == ("FAULT", True), check.told
+    assert (check.verdict, told in check.finding) == ("FAULT", True), check.finding
 
 
 def test_values_are_compared_in_blocks_and_not_for_ever(publish: Publish, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = publish()
     monkeypatch.setattr(verify_cube, "BLOCK_CELLS", 8)
-    monkeypatch.setattr(verify_cube, "WIDEST", 3)
+    monkeypatch.setattr(verify_cube, "MAX_WIDTH", 3)
     assert faults(folder) == set()
-    monkeypatch.setattr(verify_cube, "SECONDS", -1.0)
+    monkeypatch.setattr(verify_cube, "MAX_SECONDS", -1.0)
     (check,) = (check for check in verify(folder) if check.what == "consumption.nc")
-    assert check.told.endswith("as far as compared: 0 %")
+    assert check.finding.endswith("as far as compared: 0 %")
 
 
 @pytest.mark.parametrize("name", ["label.json", "consumption.nc", "README.md", "ledger-entry.json", "SHA256SUMS"])
@@ -395,8 +395,8 @@ def test_other_files_are_named_but_no_fault_and_harm_no_terminal(publish: Publis
     folder = publish()
     (folder / "report\x1b[31m.html").touch()
     check = verify(folder)[1]
-    assert (check.verdict, check.told.count("\x1b")) == ("ok", 0)
-    assert "no part of the release: 'report\\x1b[31m.html'" in check.told
+    assert (check.verdict, check.finding.count("\x1b")) == ("ok", 0)
+    assert "no part of the release: 'report\\x1b[31m.html'" in check.finding
 
 
 def test_releases_of_other_versions_are_checked_as_far_as_they_go(publish: Publish) -> None:

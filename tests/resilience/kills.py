@@ -16,7 +16,7 @@ from tests.resilience.conftest import Publish
 from gridveil.model.errors import GridveilError
 from gridveil.model.files import ASIDE
 from gridveil.release.query.open import open_release
-from gridveil.release.verify.verify import verify
+from gridveil.release.verify.release import verify
 from gridveil.serve.releases import open_all
 from gridveil.trusted.ledger.book import Ledger
 
@@ -85,7 +85,7 @@ def check(ledger: Ledger, places: Iterable[Path]) -> None:
             stated = open_release(place).label.ledger_entry
             assert stated
             assert stated.hash in debits
-            faults = [found.told for found in verify(place, ledger) if found.verdict == "FAULT"]
+            faults = [found.finding for found in verify(place, ledger) if found.verdict == "FAULT"]
             expected = 0 if stated.hash in recorded else 1
             assert [NOT_RECORDED in fault for fault in faults] == expected * [True], faults
 

@@ -142,7 +142,7 @@ def verify(
     is noticed. Exit code 0: sound; 3: the ledger has faults, which are listed.
     """
     from gridveil.cli import show
-    from gridveil.release.verify.verify_entry import read_export
+    from gridveil.release.verify.ledger import read_export
     from gridveil.trusted.ledger.book import open_ledger
 
     book = open_ledger(ledger)

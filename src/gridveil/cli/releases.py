@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from gridveil.model.errors import InputError, UsageError
-from gridveil.release.export.registry import EXPORTERS
+from gridveil.release.export import EXPORTERS
 
 Folder = Annotated[Path, typer.Argument(help="The folder of a release, or of a series")]
 
@@ -38,7 +38,7 @@ def info(
     if registry:
         import json
 
-        from gridveil.release.format.registry import to_registry
+        from gridveil.release.format.documents import to_registry
 
         records = (json.dumps(to_registry(label), indent=2, ensure_ascii=False) for label in labels)
         typer.echo("\n---\n".join(records))  # documents of one YAML stream
@@ -66,15 +66,15 @@ def verify(
     from rich.text import Text
 
     from gridveil.cli import show
-    from gridveil.release.verify.verify import NOT_SHOWN, WHO_WROTE_IT, WHOSE_LEDGER
-    from gridveil.release.verify.verify_series import verify_folder
+    from gridveil.release.verify.release import NOT_SHOWN, WHO_WROTE_IT, WHOSE_LEDGER
+    from gridveil.release.verify.series import verify_folder
 
     with show.bars() as progress:
         checks = verify_folder(release, ledger=ledger, progress=progress)
     table = Table("what", "", "what it means")
     styles = {"ok": "green", "FAULT": "bold red", "not checked": "dim"}
     for check in checks:
-        table.add_row(check.what, Text(check.verdict, style=styles[check.verdict]), Text(check.told))
+        table.add_row(check.what, Text(check.verdict, style=styles[check.verdict]), Text(check.finding))
     show.out.print(table)
     show.out.print(NOT_SHOWN)
     show.out.print(WHO_WROTE_IT if ledger is None else WHOSE_LEDGER)

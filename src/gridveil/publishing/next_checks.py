@@ -20,8 +20,8 @@ from gridveil.release.format.files import ENTRY, LABEL, SUMS, digest, load_label
 from gridveil.release.format.label import Label
 from gridveil.release.series.catalogue import CATALOGUE, Catalogue, Listed, is_series, read_catalogue, write_catalogue
 from gridveil.release.series.series import read_part
-from gridveil.release.verify.verify import verify
-from gridveil.release.verify.verify_entry import LARGEST_ENTRY, LedgerFaultError, check_ledger, recorded_files
+from gridveil.release.verify.ledger import LARGEST_ENTRY, LedgerFaultError, check_ledger, recorded_files
+from gridveil.release.verify.release import verify
 from gridveil.trusted.engines.base.partitions import find_files, find_partitions, has_fields
 from gridveil.trusted.ledger.book import Ledger, is_address, open_ledger
 from gridveil.trusted.ledger.population import Population, Read
@@ -247,7 +247,7 @@ def _fault(spec: Spec, release: Path, turn: Turn) -> str | None:
     """Return why this is no release of this window; the ledger's record of one that is is finished."""
     for check in verify(release):
         if check.verdict == "FAULT":
-            return f"{check.what}: {check.told}"
+            return f"{check.what}: {check.finding}"
     label = load_label(release / LABEL)
     if label.window != WindowFacts.of(turn.window):
         return f"it is of {label.window.steps} steps from {label.window.start.isoformat()}"

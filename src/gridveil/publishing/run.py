@@ -20,7 +20,7 @@ from gridveil.publishing.plan import Plan
 from gridveil.publishing.spec import HOW_TO_CHOOSE, NO_CRS, Spec
 from gridveil.publishing.statement import make_label, release_with_private_bound
 from gridveil.release.format.label import Label
-from gridveil.release.format.write import check_room, write_release
+from gridveil.release.format.write import check_disk_space, write_release
 from gridveil.trusted.budget import ACKNOWLEDGE_ABOVE, PureDP
 from gridveil.trusted.kernel.kernel import Kernel
 from gridveil.trusted.kernel.noise import ExactNoise, Noise
@@ -86,7 +86,7 @@ def run(
     plan.check_openable()
     _refuse_future(plan.window)
     check_out(out)
-    check_room(out, plan.grid, plan.window)
+    check_disk_space(out, plan.grid, plan.window)
     check_scratch(spec.scratch, out)
     if record is not None:
         check_record(record, out)

@@ -13,9 +13,9 @@ from typing import NamedTuple
 from gridveil.model.files import new_file
 from gridveil.model.progress import Progress, silent
 from gridveil.release.format import wording
+from gridveil.release.format.documents import bibtex, cite
 from gridveil.release.format.files import VALUES
 from gridveil.release.format.label import Label, attacks_in_words, bounds_in_words, warnings
-from gridveil.release.format.readme import bibtex, cite
 from gridveil.release.query.open import Release
 from gridveil.release.series.series_label import SeriesLabel
 from gridveil.report.formatting import day_of, html_list, per, span, steps_of

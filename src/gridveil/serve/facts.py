@@ -17,8 +17,8 @@ from gridveil.model.errors import InputError
 from gridveil.model.window import Window
 from gridveil.release.export.table import DECIMALS
 from gridveil.release.format import wording
+from gridveil.release.format.documents import cite
 from gridveil.release.format.label import Label, attack_statements, describe, warnings
-from gridveil.release.format.readme import cite
 from gridveil.release.format.wording import AttackStatement
 from gridveil.release.query.highest import values_at
 from gridveil.serve.answers import AnswerResponse, ResponseModel, to_iso

@@ -23,4 +23,4 @@ def test_every_format_and_limit_is_on_the_page() -> None:
     for name in EXPORTERS.names():
         form = EXPORTERS.load(name)
         row = next(line for line in text.splitlines() if line.startswith(f"| `{name}` "))
-        assert row.split("|")[-2].strip().startswith("any" if form.most_rows is None else f"{form.most_rows:,}")
+        assert row.split("|")[-2].strip().startswith("any" if form.max_rows is None else f"{form.max_rows:,}")

@@ -12,7 +12,7 @@ from pyarrow import csv
 
 from gridveil.model.files import new_file
 from gridveil.model.progress import Progress
-from gridveil.release.export.registry import Exporter
+from gridveil.release.export import Exporter
 from gridveil.release.export.table import PUBLIC, LongTable, about, slabs
 from gridveil.release.format.files import LABEL
 from gridveil.release.query.open import Release

@@ -16,7 +16,7 @@ from gridveil.geography.grid import Grid
 from gridveil.model.arrays import Floats
 from gridveil.model.files import new_file
 from gridveil.model.progress import Progress
-from gridveil.release.export.registry import Exporter
+from gridveil.release.export import Exporter
 from gridveil.release.export.table import MEASURES, PUBLIC, about, area_ids, outlines, slabs, to_lonlat
 from gridveil.release.format import wording
 from gridveil.release.query.open import Cells, Release
@@ -53,7 +53,7 @@ def write(release: Release, path: Path, progress: Progress) -> list[Path]:
     return [path]
 
 
-EXPORTER = Exporter(".geojson", "application/geo+json", "GeoJSON map", write, most_rows=5_000_000)
+EXPORTER = Exporter(".geojson", "application/geo+json", "GeoJSON map", write, max_rows=5_000_000)
 
 
 def _rings(grid: Grid) -> Floats:

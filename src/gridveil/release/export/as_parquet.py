@@ -1,4 +1,4 @@
-"""Parquet: the long table in row groups of about a million rows."""
+"""Parquet and GeoParquet 1.1: the long table in row groups of about a million rows."""
 
 from __future__ import annotations
 
@@ -6,13 +6,15 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from gridveil.geography.grid import Grid
 from gridveil.model.files import new_file
 from gridveil.model.progress import Progress
-from gridveil.release.export.registry import Exporter
-from gridveil.release.export.table import MEASURES, PUBLIC, SLAB, LongTable, about, slabs
+from gridveil.release.export import Exporter
+from gridveil.release.export.table import MEASURES, PUBLIC, SLAB, LongTable, about, outlines, slabs
 from gridveil.release.query.open import Release
 
 LARGEST_DICTIONARY = 2**25  # bytes; the outlines of 256 x 256 cells take 6 MB
@@ -51,3 +53,52 @@ def _writer(path: Path, schema: pa.Schema) -> Any:  # noqa: ANN401 - pyarrow has
         # Dictionaries are a way to store columns here; nobody should have to read categories or encoded geometries.
         store_schema=False,
     )
+
+
+# GeoParquet: the long table with the polygon of its cell in every row.
+#
+# One row for every cell and step is what operators publish and what tools can filter: QGIS' temporal controller steps
+# through `interval_start`, and geopandas, DuckDB and GDAL read only the steps asked for. Polygons repeat as a
+# dictionary, so they take little space. (A row for every cell, with its curve as a list, is what `geojson` has.)
+
+GEOPARQUET = "1.1.0"
+POLYGON = 3  # in well-known binary
+_WKB = np.dtype([("order", "u1"), ("kind", "<u4"), ("rings", "<u4"), ("points", "<u4"), ("ring", "<f8", (5, 2))])
+
+
+def write_geo(release: Release, path: Path, progress: Progress) -> list[Path]:
+    """Write the table; geometries are in the grid's own coordinate system, where cells are exact rectangles."""
+    table = LongTable(release, {"geometry": _encode_polygons(release.grid)})
+    return write_table(release, path, progress, table, {"geo": _describe_geometry(release.grid)})
+
+
+GEO_EXPORTER = Exporter(".geo.parquet", "application/vnd.apache.parquet", "GeoParquet map", write_geo)
+
+
+def _encode_polygons(grid: Grid) -> pa.Array:
+    """Return the outline of every cell as well-known binary."""
+    shapes = np.zeros(grid.cells, _WKB)
+    shapes["order"], shapes["kind"], shapes["rings"], shapes["points"] = 1, POLYGON, 1, 5
+    shapes["ring"] = outlines(grid)
+    return pa.array([shape.tobytes() for shape in shapes], pa.binary())
+
+
+def _describe_geometry(grid: Grid) -> dict[str, Any]:
+    """Return GeoParquet's metadata. A coordinate system of null is one that is not known."""
+    column = {
+        "encoding": "WKB",
+        "geometry_types": ["Polygon"],
+        "crs": _projjson(grid.crs),
+        "orientation": "counterclockwise",
+        "edges": "planar",
+        "bbox": [grid.x0, grid.y0, grid.x1, grid.y1],
+    }
+    return {"version": GEOPARQUET, "primary_column": "geometry", "columns": {"geometry": column}}
+
+
+def _projjson(crs: str) -> dict[str, Any] | None:
+    if crs == "local":
+        return None
+    from pyproj import CRS
+
+    return CRS.from_user_input(crs).to_json_dict()

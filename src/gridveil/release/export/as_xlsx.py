@@ -8,7 +8,7 @@ from typing import Any
 
 from gridveil.model.files import new_file
 from gridveil.model.progress import Progress
-from gridveil.release.export.registry import Exporter
+from gridveil.release.export import Exporter
 from gridveil.release.export.table import MEASURES, PUBLIC, LongTable, remarks, slabs
 from gridveil.release.format.label import Label, describe
 from gridveil.release.query.open import Release
@@ -39,7 +39,7 @@ def write(release: Release, path: Path, progress: Progress) -> list[Path]:
     return [path]
 
 
-EXPORTER = Exporter(".xlsx", MEDIA_TYPE, "Excel workbook", write, most_rows=MOST_ROWS)
+EXPORTER = Exporter(".xlsx", MEDIA_TYPE, "Excel workbook", write, max_rows=MOST_ROWS)
 
 
 def _write_table(book: Any, release: Release, table: LongTable, progress: Progress) -> None:  # noqa: ANN401 - xlsxwriter has no types

@@ -18,6 +18,7 @@ from gridveil.model.errors import GridveilError, InputError
 from gridveil.model.files import read_regular
 from gridveil.model.progress import Progress, silent
 from gridveil.release.format import wording
+from gridveil.release.format.documents import readme
 from gridveil.release.format.files import (
     ENTRY,
     LABEL,
@@ -32,14 +33,13 @@ from gridveil.release.format.files import (
 )
 from gridveil.release.format.label import Label
 from gridveil.release.format.read import read_content, reading, standard_errors
-from gridveil.release.format.readme import readme
-from gridveil.release.verify.verify_entry import Book, LedgerFaultError, check_entry, check_ledger
+from gridveil.release.verify.ledger import Book, LedgerFaultError, check_entry, check_ledger
 
 # Whether `consumption.nc` holds together: its values are numbers, and its prefix sums are theirs.
 
 BLOCK_CELLS = 2**21
-WIDEST = 512  # cells of a block across, and up
-SECONDS = 60.0
+MAX_WIDTH = 512  # cells of a block across, and up
+MAX_SECONDS = 60.0
 STAGE = "compare values and prefix sums"
 ROUNDING = 1e-9  # of the largest sum; float64 adds up millions of values to better than that
 
@@ -64,8 +64,8 @@ def _check_attributes(file: Stored, label: Label) -> None:
 def _compare(values: Stored, errors: Stored, prefix: Stored, progress: Progress) -> float:
     """Compare block by block, and return the share that was compared before time was up."""
     begun, done, largest = monotonic(), 0, 0.0
-    for block in _blocks(values.shape):
-        if monotonic() - begun > SECONDS:
+    for block in _split_blocks(values.shape):
+        if monotonic() - begun > MAX_SECONDS:
             break
         edges = tuple(slice(part.start, part.stop + 1) for part in block)
         stored, bars, sums = values[block].astype(np.float64), errors[block], prefix[edges]
@@ -88,9 +88,9 @@ def _compare(values: Stored, errors: Stored, prefix: Stored, progress: Progress)
     return float(done / math.prod(values.shape))
 
 
-def _blocks(shape: tuple[int, ...]) -> Iterator[tuple[slice, ...]]:
+def _split_blocks(shape: tuple[int, ...]) -> Iterator[tuple[slice, ...]]:
     """Cut a cube (time, y, x) into blocks, each small enough to be held."""
-    up, across = (min(size, WIDEST) for size in shape[1:])
+    up, across = (min(size, MAX_WIDTH) for size in shape[1:])
     sizes = (max(1, BLOCK_CELLS // (up * across)), up, across)
     starts = (range(0, length, size) for length, size in zip(shape, sizes, strict=True))
     for corner in product(*starts):
@@ -107,18 +107,18 @@ HISTOGRAM = "household_totals"
 
 def check_facts(label: Label) -> str:
     """Return what was found, or raise with what no publication writes."""
-    faults = [*_sums(label), *_bounds(label), *_codes(label)]
+    faults = [*_check_sums_of_epsilon(label), *_check_bounds(label), *_check_codes(label)]
     if faults:
         raise ValueError("; ".join(faults))
-    told = "it can be read, and its figures follow from each other"
+    finding = "it can be read, and its figures follow from each other"
     if not label.private:
-        return f"{told}; NOT PRIVATE, as it says: made with test noise"
+        return f"{finding}; NOT PRIVATE, as it says: made with test noise"
     if label.privacy.epsilon_accounted < label.privacy.epsilon * (1 - EPSILON_ROUNDING):
-        return f"{told}; less was accounted for than epsilon, though gridveil's mechanisms spend all of it"
-    return told
+        return f"{finding}; less was accounted for than epsilon, though gridveil's mechanisms spend all of it"
+    return finding
 
 
-def _sums(label: Label) -> list[str]:
+def _check_sums_of_epsilon(label: Label) -> list[str]:
     """Compare what was accounted for with what the measurements cost.
 
     Each costs its epsilon in the worst-off pillar, but pillars may differ, so their sum is an upper limit. A histogram
@@ -132,7 +132,7 @@ def _sums(label: Label) -> list[str]:
     return [f"epsilon_accounted {label.privacy.epsilon_accounted:g}: its measurements cost {least:g} to {most:g}"]
 
 
-def _bounds(label: Label) -> list[str]:
+def _check_bounds(label: Label) -> list[str]:
     """Compare the bounds with what was measured under them, and with the windows they are of."""
     used = {(m.window, m.bound_kwh) for m in label.measurements if m.bound_kwh is not None}
     listed = {(bound.window, bound.window_kwh) for bound in label.bounds}
@@ -145,7 +145,7 @@ def _bounds(label: Label) -> list[str]:
     return faults
 
 
-def _codes(label: Label) -> list[str]:
+def _check_codes(label: Label) -> list[str]:
     """Compare codes with the facts that they follow from."""
     unit = label.ledger_entry.unit if label.ledger_entry else None
     caveats = [
@@ -171,7 +171,7 @@ def _codes(label: Label) -> list[str]:
 # Whether a release is what it says it is: label, digests, values, README, and the ledger's entry.
 
 LARGEST_README = 2**17
-MOST_NAMED = 5
+MAX_NAMED = 5
 
 NOT_SHOWN = (
     "What this does not show: that the noise was drawn honestly, that the readings were true, or that the publisher "
@@ -197,7 +197,7 @@ class Check:
 
     what: str
     verdict: Verdict
-    told: str
+    finding: str
     remedy: str = FRESH_COPY
     """What to do about it, if it is a fault."""
 
@@ -208,38 +208,38 @@ class NotCheckedError(Exception):
 
 def verify(folder: Path, ledger: Book | None = None, progress: Progress = silent) -> list[Check]:
     """Look at a release that may be anybody's, within limits of time and memory. Only "FAULT" is a fault."""
-    label, found = _label(folder)
+    label, found = _read_label(folder)
     digests: dict[str, str] = {}
 
     def sums() -> str:
-        digests.update(_digests(folder, progress))
+        digests.update(_compute_digests(folder, progress))
         return _check_sums(folder, digests)
 
-    def needs_label(question: Callable[[Label], str]) -> Callable[[], str]:
-        def asked() -> str:
+    def with_label(check: Callable[[Label], str]) -> Callable[[], str]:
+        def run() -> str:
             if label is None:
                 there = os.path.lexists(folder / LABEL)
                 msg = f"{LABEL} is at fault, see above" if there else f"there is no {LABEL} to compare it with"
                 raise NotCheckedError(msg)
-            return question(label)
+            return check(label)
 
-        return asked
+        return run
 
     checks = [
         found,
-        _look(SUMS, sums),
-        _look(VALUES, needs_label(lambda known: check_cube(folder / VALUES, known, progress))),
-        _look(README, needs_label(lambda known: _check_readme(folder, known))),
-        _look(ENTRY, needs_label(lambda known: _check_entry(folder, known))),
+        _check(SUMS, sums),
+        _check(VALUES, with_label(lambda known: check_cube(folder / VALUES, known, progress))),
+        _check(README, with_label(lambda known: _check_readme(folder, known))),
+        _check(ENTRY, with_label(lambda known: _check_entry(folder, known))),
     ]
     if ledger is not None:
-        checks.append(_look("ledger", needs_label(lambda known: check_ledger(ledger, known, digests))))
+        checks.append(_check("ledger", with_label(lambda known: check_ledger(ledger, known, digests))))
     return checks
 
 
-def _look(what: str, question: Callable[[], str]) -> Check:
+def _check(what: str, run: Callable[[], str]) -> Check:
     try:
-        return Check(what, "ok", question())
+        return Check(what, "ok", run())
     except NotCheckedError as why:
         return Check(what, "not checked", str(why))
     except LedgerFaultError as fault:
@@ -253,15 +253,15 @@ def _look(what: str, question: Callable[[], str]) -> Check:
         return Check(what, "FAULT", str(fault))
 
 
-def _label(folder: Path) -> tuple[Label | None, Check]:
+def _read_label(folder: Path) -> tuple[Label | None, Check]:
     try:
         label = load_label(folder / LABEL)
     except InputError as fault:
         return None, Check(LABEL, "FAULT", str(fault))
-    return label, _look(LABEL, lambda: check_facts(label))
+    return label, _check(LABEL, lambda: check_facts(label))
 
 
-def _digests(folder: Path, progress: Progress) -> dict[str, str]:
+def _compute_digests(folder: Path, progress: Progress) -> dict[str, str]:
     digests = {}
     for name in filter(lambda name: (folder / name).exists(), SUMMED):
         try:
@@ -280,24 +280,26 @@ def _check_sums(folder: Path, digests: dict[str, str]) -> str:
     if missing or changed or unlisted:
         words = {"missing": missing, "changed": changed, "not listed": unlisted}
         raise ValueError("; ".join(f"{word}: {', '.join(names)}" for word, names in words.items() if names))
-    others = _others(folder)
+    others = _name_others(folder)
     return f"all {len(listed)} files match it, which whoever changes a file can change too" + (
         f" (no part of the release: {others})" if others else ""
     )
 
 
-def _others(folder: Path) -> str:
+def _name_others(folder: Path) -> str:
     """Name what else is in the folder, as letters that no terminal obeys."""
     ours = {*SUMMED, SUMS}
     others = [ascii(path.name) for path in islice(folder.iterdir(), 1000) if path.name not in ours]
-    return ", ".join(sorted(others)[:MOST_NAMED]) + (" and more" if len(others) > MOST_NAMED else "")
+    return ", ".join(sorted(others)[:MAX_NAMED]) + (" and more" if len(others) > MAX_NAMED else "")
 
 
 def _check_readme(folder: Path, label: Label) -> str:
     """Compare figures and names, not words: a later gridveil may say the same better."""
     text = read_regular(folder / README, LARGEST_README).decode("utf-8", "replace")
     truth = read_content(folder / VALUES, label).errors.about_the_truth
-    if _figures(text) not in [_figures(readme(label, about_the_truth=truth, negative=some)) for some in (True, False)]:
+    if _find_figures(text) not in [
+        _find_figures(readme(label, about_the_truth=truth, negative=some)) for some in (True, False)
+    ]:
         msg = f"its figures do not follow from {LABEL}"
         raise ValueError(msg)
     names = [label.heading, label.publisher, *([label.ledger_entry.population] if label.ledger_entry else [])]
@@ -307,7 +309,7 @@ def _check_readme(folder: Path, label: Label) -> str:
     return f"its figures and names follow from {LABEL}"
 
 
-def _figures(text: str) -> list[str]:
+def _find_figures(text: str) -> list[str]:
     return re.findall(r"[0-9][0-9.,:]*", text)
 
 

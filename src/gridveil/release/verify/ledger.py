@@ -84,7 +84,7 @@ def read_export(path: Path, option: str) -> list[Entry]:
     return entries
 
 
-# Whether a release and a ledger tell the same: the entry in its folder, and the ledger itself.
+# Whether a release and a ledger agree: the entry in its folder, and the ledger itself.
 
 LARGEST_ENTRY = 2**22
 
@@ -96,8 +96,8 @@ NOT_SOUND = "that ledger shows nothing while it has faults: ask the publisher fo
 class LedgerFaultError(ValueError):
     """A fault that no fresh copy of the release would mend, and what would."""
 
-    def __init__(self, told: str, remedy: str) -> None:
-        super().__init__(told)
+    def __init__(self, fault: str, remedy: str) -> None:
+        super().__init__(fault)
         self.remedy = remedy
 
 
@@ -141,7 +141,7 @@ def check_entry(path: Path, label: Label) -> str:
 
 def check_ledger(ledger: Book, label: Label, digests: Mapping[str, str]) -> str:
     """Return what was found in a ledger, or raise with what is wrong there or not there at all."""
-    debit, recorded = _recorded(ledger, label)
+    debit, recorded = _find_debit(ledger, label)
     if recorded is None:
         msg = (
             "it has the debit, but no record of these files: they are not what was published, or publishing was "
@@ -156,10 +156,10 @@ def check_ledger(ledger: Book, label: Label, digests: Mapping[str, str]) -> str:
 
 def recorded_files(ledger: Book, label: Label) -> dict[str, str] | None:
     """Return the digests that a ledger recorded under a label's debit, if it did; raise as `check_ledger` does."""
-    return _recorded(ledger, label)[1]
+    return _find_debit(ledger, label)[1]
 
 
-def _recorded(ledger: Book, label: Label) -> tuple[Entry, dict[str, str] | None]:
+def _find_debit(ledger: Book, label: Label) -> tuple[Entry, dict[str, str] | None]:
     """Return a label's debit and the files recorded under it, once label and chain say the same."""
     stated = label.ledger_entry
     if stated is None:
@@ -198,9 +198,10 @@ def _check_standing(entries: list[Entry], label: Label) -> None:
         "spent": standing.spent,
         "spent_in_window": in_window,
     }
-    told = {name: getattr(stated, name) for name in facts}
-    told |= {name: Fraction(told[name]) for name in ("cap", "spent", "spent_in_window") if told[name] is not None}
-    apart = [name for name, value in facts.items() if told[name] != value]
+    in_label = {name: getattr(stated, name) for name in facts}
+    amounts = ("cap", "spent", "spent_in_window")
+    in_label |= {name: Fraction(in_label[name]) for name in amounts if in_label[name] is not None}
+    apart = [name for name, value in facts.items() if in_label[name] != value]
     if apart:
         msg = f"it says otherwise than {LABEL} of: {', '.join(apart)}"
         raise ValueError(msg)

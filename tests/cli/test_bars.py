@@ -58,15 +58,15 @@ class Terminal:
 
 
 def end(bars: AbstractContextManager[Progress], error: BaseException) -> None:
-    with bars as tell:
-        tell(STAGE, 0.5)
+    with bars as progress:
+        progress(STAGE, 0.5)
         raise error
 
 
 def test_bars_stay_after_success_and_go_after_a_failure() -> None:
     terminal = Terminal()
-    with terminal.bars as tell:
-        tell(STAGE, 1.0)
+    with terminal.bars as progress:
+        progress(STAGE, 1.0)
     assert "100 %" in terminal.row(STAGE)
     assert ERASE_LINE not in terminal.written.rpartition(STAGE)[2]
     failed = Terminal()
@@ -77,58 +77,58 @@ def test_bars_stay_after_success_and_go_after_a_failure() -> None:
 
 def test_a_bar_without_a_fraction_has_no_percent_and_a_full_one_no_time_left() -> None:
     terminal = Terminal()
-    with terminal.bars as tell:
-        tell(STAGE, 1.0)
-        tell("sum", 0.0)
+    with terminal.bars as progress:
+        progress(STAGE, 1.0)
+        progress("sum", 0.0)
     assert "%" not in terminal.row("sum")
     assert "left" not in terminal.shown
 
 
 def test_time_left_is_by_the_speed_of_this_run() -> None:
     terminal = Terminal()
-    with terminal.bars as tell:
-        tell(STAGE, 0.0)
+    with terminal.bars as progress:
+        progress(STAGE, 0.0)
         for part in (1, 2, 3):
             terminal.clock.now += 100
-            tell(f"{STAGE} ({part + 4} of 9 parts)", part / 5)
+            progress(f"{STAGE} ({part + 4} of 9 parts)", part / 5)
     assert "7 of 9 parts 0:03:20 left" in terminal.row(STAGE)
 
 
 def test_a_stage_that_comes_again_begins_anew_and_its_time_adds_up() -> None:
     terminal = Terminal()
-    with terminal.bars as tell:
+    with terminal.bars as progress:
         for _ in range(2):
-            tell("sum", 0.0)
+            progress("sum", 0.0)
             terminal.clock.now += 60
-            tell("sum", 1.0)
+            progress("sum", 1.0)
             terminal.clock.now += 1000
-        tell("sum", 0.0)
+        progress("sum", 0.0)
     assert "%" not in terminal.row("sum")
     assert "0:02:00" in terminal.row("sum")
 
 
 def test_a_sentence_stays_on_the_screen() -> None:
     terminal = Terminal()
-    with terminal.bars as tell:
-        tell(STAGE, 0.0)
-        tell("4 of 9 parts were read before.", 1.0)
-        tell(STAGE, 1.0)
+    with terminal.bars as progress:
+        progress(STAGE, 0.0)
+        progress("4 of 9 parts were read before.", 1.0)
+        progress(STAGE, 1.0)
     assert terminal.shown.count("4 of 9 parts were read before.\n") == 1
 
 
 def test_a_log_gets_a_line_for_each_stage_then_one_every_ten_seconds_and_one_at_its_end() -> None:
     log, clock = io.StringIO(), Clock()
-    tell = StageLines(log, clock)
-    tell(STAGE, 0.0)
-    tell("4 of 9 parts were read before.", 1.0)
+    progress = StageLines(log, clock)
+    progress(STAGE, 0.0)
+    progress("4 of 9 parts were read before.", 1.0)
     for second in range(1, 26):
         clock.now = float(second)
-        tell(f"{STAGE} (5 of 9 parts, 1.2 M readings/s)", second / 200)
-    tell(STAGE, 1.0)
-    tell(STAGE, 1.0)
-    tell("sum", 0.0)
-    tell("sum", 1.0)
-    tell("measure", 1.0)
+        progress(f"{STAGE} (5 of 9 parts, 1.2 M readings/s)", second / 200)
+    progress(STAGE, 1.0)
+    progress(STAGE, 1.0)
+    progress("sum", 0.0)
+    progress("sum", 1.0)
+    progress("measure", 1.0)
     assert log.getvalue().splitlines() == [
         STAGE,
         "4 of 9 parts were read before.",
@@ -154,10 +154,10 @@ def test_a_log_that_cannot_be_written_ends_nothing() -> None:
 
 
 def test_studies_tell_a_log_too(capsys: pytest.CaptureFixture[str]) -> None:
-    with study_bar("compare") as tell:
-        tell(10, 2000)
-    with time_bar() as told:
-        told(Done("tables", 3, 30, 1.0, 4.0))
+    with study_bar("compare") as progress:
+        progress(10, 2000)
+    with time_bar() as show_paper:
+        show_paper(Done("tables", 3, 30, 1.0, 4.0))
     assert capsys.readouterr().err.splitlines() == [
         "compare: read the tables",
         "compare: trials: 0 %, 10 of 2,000",
@@ -181,10 +181,10 @@ def test_with_a_delay_only_what_takes_longer_is_shown(
 
 CHILD = """
 from gridveil.cli import show
-with show.bars() as tell:
-    tell("read the tables", 0.0)
+with show.bars() as progress:
+    progress("read the tables", 0.0)
     input()
-    tell("sum", 0.0)
+    progress("sum", 0.0)
 """
 
 

@@ -230,9 +230,9 @@ def test_what_cannot_be_written_is_refused_before_anything_is_read(work: Path) -
 def test_the_label_can_be_filled_in_by_flags(work: Path) -> None:
     line = f"publish {TABLES} {PLACE} {BOUNDS} --epsilon 1 --mechanism even"
     words = ["--title", "A town", "--publisher", "The grid", "--bound-origin", "statistics"]
-    done = subprocess.run([GRIDVEIL, *line.split(), "--out", "told", *words], cwd=work, check=False)
+    done = subprocess.run([GRIDVEIL, *line.split(), "--out", "output", *words], cwd=work, check=False)
     assert done.returncode == 0
-    label = gridveil.open(work / "told").label
+    label = gridveil.open(work / "output").label
     assert (label.title, label.publisher, label.choices) == ("A town", "The grid", "not stated")
     assert label.bound_origin == "statistics"
 
@@ -286,12 +286,12 @@ def test_interrupting_says_so_and_leaves_nothing(work: Path) -> None:
         assert any(line.startswith("learn the pattern") for line in running.stderr)  # it is measuring
         running.send_signal(signal.SIGINT)
         try:
-            told = running.communicate(timeout=120)[1]
+            output = running.communicate(timeout=120)[1]
         finally:
             running.kill()
     assert running.returncode == 130
-    assert "interrupted; a release is there whole or not at all" in told
-    assert "Traceback" not in told
+    assert "interrupted; a release is there whole or not at all" in output
+    assert "Traceback" not in output
     assert set(work.iterdir()) == before
 
 
@@ -309,9 +309,9 @@ def test_an_acknowledged_epsilon_is_in_the_label(work: Path) -> None:
     line = f"publish {TABLES} {PLACE} {BOUNDS} --epsilon 50 --mechanism even"
     done = gridveil_command(work, f"{line} --acknowledge --out weak")
     assert done.returncode == 0, done.stderr
-    said = "WARNING: epsilon 50 is high"
-    assert said in done.stdout
-    assert said in gridveil_command(work, "info weak").stdout
+    warning = "WARNING: epsilon 50 is high"
+    assert warning in done.stdout
+    assert warning in gridveil_command(work, "info weak").stdout
 
 
 HELP = """

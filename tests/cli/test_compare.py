@@ -83,10 +83,10 @@ def test_a_stopped_comparison_goes_on(work: Path) -> None:
         assert stopped.poll() is None
         time.sleep(0.05)
     stopped.send_signal(signal.SIGINT)
-    told = stopped.communicate(timeout=60)[1]
+    output = stopped.communicate(timeout=60)[1]
     assert stopped.returncode == 130
-    assert "interrupted; give the same command again to go on" in told
-    assert "Traceback" not in told
+    assert "interrupted; give the same command again to go on" in output
+    assert "Traceback" not in output
     assert not (work / "later.json").exists()
     held = [json.loads(found) for found in kept.read_text().splitlines()[1:]]
     # Asked for fewer repeats, it needs no more trials than those that it has, or few.

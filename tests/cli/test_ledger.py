@@ -92,7 +92,7 @@ def test_init_says_what_was_promised_and_how_to_publish(gridveil: Run) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "code", "told"),
+    ("words", "code", "output"),
     [
         (["--cap", "ten"], 4, "[cap-invalid]"),
         (["--cap", "0"], 4, "[cap-invalid]"),
@@ -107,10 +107,10 @@ def test_init_says_what_was_promised_and_how_to_publish(gridveil: Run) -> None:
         (["--cap", "3", "--population", " "], 2, "[population-name]"),
     ],
 )
-def test_what_makes_no_population_leaves_no_ledger(gridveil: Run, words: list[str], code: int, told: str) -> None:
+def test_what_makes_no_population_leaves_no_ledger(gridveil: Run, words: list[str], code: int, output: str) -> None:
     done = gridveil("init", "town.ledger", "--population", "town", *words)
     assert (done.code, done.out) == (code, "")
-    assert told in done.err
+    assert output in done.err
     assert not list(Path.cwd().iterdir())
 
 
@@ -175,10 +175,10 @@ def test_show_cuts_time_into_ledger_windows(gridveil: Run) -> None:
     for week, epsilon in ((0, "1"), (1, "1"), (1, "1.5")):
         released(ledger, epsilon, week)
     done = gridveil("show", "town.ledger")
-    told = " ".join(done.out.split())
-    assert "Cap 3 for each week. The week with the least left has 0.5." in told
+    output = " ".join(done.out.split())
+    assert "Cap 3 for each week. The week with the least left has 0.5." in output
     at_the_cap = [("20.1", "3"), ("99.8", "6")]
-    assert stated_rates(told) == [*at_the_cap, ("33.2", "3.5"), ("99.9098", "7"), ("99.9098", "7")]
+    assert stated_rates(output) == [*at_the_cap, ("33.2", "3.5"), ("99.9098", "7"), ("99.9098", "7")]
     assert re.search(r"2013-W06 +1 +2\n2013-W07 +2\.5 +0\.5\n", done.out)
     drawn = gridveil("show", "town.ledger", "--figure", "weeks.svg")
     assert "Wrote weeks.svg" in drawn.out

@@ -57,8 +57,8 @@ def say(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], fold
         monkeypatch.setattr(sys, "argv", ["gridveil", *line.split()])
         with pytest.raises(SystemExit) as stopped:
             main()
-        told = capfd.readouterr()
-        return stopped.value.code, told.out, told.err
+        output = capfd.readouterr()
+        return stopped.value.code, output.out, output.err
 
     return run
 
@@ -97,7 +97,7 @@ def test_a_window_that_is_not_over_is_no_error(say: Say, folder: Path) -> None:
     code, out, err = say("check later.toml")  # a timer runs it before `publish --next`
     assert code == 0, err
     assert "It is not over: `publish --next` waits until " in out
-    assert "There is nothing to look at yet (lake/" in out
+    assert "There is nothing to check yet (lake/" in out
     one_file = (folder / "later.toml").read_text().replace("%Y/%m/%d/*", "2013/03/30/part-0")
     (folder / "later.toml").write_text(one_file)
     code, out, err = say("check later.toml")

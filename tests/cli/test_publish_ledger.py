@@ -23,13 +23,13 @@ LINE = f"{TABLES} --start 2013-02-04T00:00 --steps 24 --bound-step 5 --bound-win
 
 
 @dataclass(frozen=True)
-class Said:
+class CommandResult:
     code: object
     out: str
     err: str
 
 
-Say = Callable[[str], Said]
+Say = Callable[[str], CommandResult]
 
 
 @pytest.fixture
@@ -45,12 +45,12 @@ def ledger(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ledger:
 def say(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], ledger: Ledger) -> Say:
     del ledger
 
-    def run(line: str) -> Said:
+    def run(line: str) -> CommandResult:
         monkeypatch.setattr(sys, "argv", ["gridveil", *line.split()])
         with pytest.raises(SystemExit) as stopped:
             main()
-        told = capfd.readouterr()
-        return Said(stopped.value.code, told.out, told.err)
+        output = capfd.readouterr()
+        return CommandResult(stopped.value.code, output.out, output.err)
 
     return run
 
@@ -81,7 +81,7 @@ def test_it_says_what_was_debited_and_what_is_left(say: Say, ledger: Ledger) -> 
 def test_over_the_cap_the_exit_code_is_that_of_the_budget(say: Say, ledger: Ledger) -> None:
     refused = say(f"{LINE} --out release --ledger ledger.db --epsilon 5.5")
     assert (refused.code, refused.out) == (4, "")
-    assert all(told in refused.err for told in ("epsilon 5.5", "remaining 5 of 5", "over by 0.5", "[over-cap]"))
+    assert all(output in refused.err for output in ("epsilon 5.5", "remaining 5 of 5", "over by 0.5", "[over-cap]"))
     assert len(ledger.entries(TOWN)) == 1
 
 
@@ -148,9 +148,9 @@ def test_an_interruption_says_that_a_debit_stays(say: Say, ledger: Ledger, monke
 def test_verify_of_what_is_no_release(say: Say) -> None:
     assert say("verify nowhere").code == 3
     Path("empty").mkdir()
-    told = say("verify empty")
-    assert told.code == 3
-    assert "Traceback" not in told.err
+    output = say("verify empty")
+    assert output.code == 3
+    assert "Traceback" not in output.err
     nothing = say("verify empty --ledger nothing.db")
     assert nothing.code == 3
     assert "nothing.db: " in nothing.err

@@ -86,7 +86,7 @@ def test_one_polygon_is_not_said_to_be_several(work: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "output"),
     [
         (("release", "--each"), ("each-without-area", "--area")),
         (("release", "--area", "far.geojson", "--each"), ("area-outside-map",)),
@@ -99,10 +99,10 @@ def test_one_polygon_is_not_said_to_be_several(work: Path) -> None:
         (("release", "--bbox", "530000,180000,531000,181000"), ("area-outside-map", "EPSG:4326", "degree", "-0.5,")),
     ],
 )
-def test_what_does_not_fit_the_map(work: Path, words: tuple[str, ...], told: tuple[str, ...]) -> None:
+def test_what_does_not_fit_the_map(work: Path, words: tuple[str, ...], output: tuple[str, ...]) -> None:
     (work / "far.geojson").write_text(collection(feature(square(7.0, 50.0)), feature(square(8.0, 50.0))))
     (work / "metres.geojson").write_text(collection(feature(square(530_000, 180_000, 1000))))
-    with pytest.raises(UsageError, check=has_code(*told)):
+    with pytest.raises(UsageError, check=has_code(*output)):
         ask(*words)
 
 

@@ -56,16 +56,16 @@ def with_gap(series: Path) -> None:
 
 
 def test_info_lists_releases_with_their_epsilons(series: Path) -> None:
-    told = say("info", "series")
-    assert "epsilon 9." in told
+    output = say("info", "series")
+    assert "epsilon 9." in output
     for day, steps in zip(DAYS, (24, 23, 24), strict=True):
-        assert f"  {day}: {steps} steps from" in told
-    assert told.count("epsilon 3, even") == 3
-    assert told.count(" UTC, epsilon 3") == 3
-    assert "71 steps of 3600 s from 2013-03-30 00:00 UTC." in told
-    assert "Whatever someone does with these 3 releases together" in told
-    assert "from these 3 releases together" in told
-    assert "this release" not in told
+        assert f"  {day}: {steps} steps from" in output
+    assert output.count("epsilon 3, even") == 3
+    assert output.count(" UTC, epsilon 3") == 3
+    assert "71 steps of 3600 s from 2013-03-30 00:00 UTC." in output
+    assert "Whatever someone does with these 3 releases together" in output
+    assert "from these 3 releases together" in output
+    assert "this release" not in output
     assert '"release_type": "Many releases"' in say("info", "series", "--registry")
     one = say("info", str(series / DAYS[0]))
     assert "Releases\n" not in one
@@ -82,16 +82,16 @@ def test_what_a_ledger_knew_before_a_gap_is_not_told_as_what_it_knows_now(
     for _ in DAYS:
         gridveil.publish_next(**lake.settings(made.parent / "lake", tmp_path / "series", DAYS[0], **changes))
     with_gap(tmp_path / "series")
-    told = say("info", str(tmp_path / "series"))
-    assert "so far" not in told
-    assert told.count("All 2 releases of this series, also those beyond its gaps, have epsilon 6 together.") == 2
+    output = say("info", str(tmp_path / "series"))
+    assert "so far" not in output
+    assert output.count("All 2 releases of this series, also those beyond its gaps, have epsilon 6 together.") == 2
     if unit == "household":
-        assert "with the last of these, epsilon 3 of at most 9 was spent." in told
+        assert "with the last of these, epsilon 3 of at most 9 was spent." in output
     else:
         for spent in (3, 9):
-            assert f"does not limit the sum of all releases: epsilon {spent} up to the last of these" in told
-    assert "from all releases of population 'town' up to the last of these" in told
-    assert "In the data, or not: at most 99.9878 % (loss 9)" in told
+            assert f"does not limit the sum of all releases: epsilon {spent} up to the last of these" in output
+    assert "from all releases of population 'town' up to the last of these" in output
+    assert "In the data, or not: at most 99.9878 % (loss 9)" in output
 
 
 def test_queries_add_up_over_releases(series: Path) -> None:
@@ -133,14 +133,14 @@ def test_exports_and_reports(series: Path) -> None:
 
 
 def test_verify_looks_at_every_release(series: Path) -> None:
-    told = say("verify", "series")
-    assert told.count(" ok ") == 1 + len(DAYS)
-    assert "without gaps" in " ".join(told.split())
+    output = say("verify", "series")
+    assert output.count(" ok ") == 1 + len(DAYS)
+    assert "without gaps" in " ".join(output.split())
     shutil.copytree(series / DAYS[0], series / "another")
     assert "'another'" in say("verify", "series")
     with_gap(series)
-    told = " ".join(say("verify", "series").replace("│", " ").split())
-    assert "nothing was published from 2013-03-31 00:00 to 2013-03-31 23:00" in told
+    output = " ".join(say("verify", "series").replace("│", " ").split())
+    assert "nothing was published from 2013-03-31 00:00 to 2013-03-31 23:00" in output
 
 
 def test_verify_finds_what_does_not_fit(series: Path) -> None:
@@ -152,9 +152,9 @@ def test_verify_finds_what_does_not_fit(series: Path) -> None:
     done = CliRunner().invoke(app, ["verify", "series"])
     assert isinstance(done.exception, InputError)
     assert done.exception.code == "release-faulty"
-    told = "".join(done.output.replace("│", " ").split())
-    assert f"{DAYS[1]}/SHA256SUMS" in told
-    assert "itismissing" in told
+    output = "".join(done.output.replace("│", " ").split())
+    assert f"{DAYS[1]}/SHA256SUMS" in output
+    assert "itismissing" in output
 
 
 def test_gaps_are_told_and_never_filled(series: Path) -> None:

@@ -33,7 +33,7 @@ def spec_of(**settings: Any) -> Spec:
     return make_spec({**place, "mechanism": "even", **settings})
 
 
-def said(outlook: Outlook) -> str:
+def text_of(outlook: Outlook) -> str:
     return "\n".join([heading(outlook), *sentences(outlook)])
 
 
@@ -55,10 +55,10 @@ def made_up(spec: Spec, cells: dict[float, float], on: dict[tuple[int, int], tup
 def test_a_rehearsal_that_went_wrong_is_told_but_not_typical() -> None:
     outlook = made_up(spec_of(), {3.0: 2.0}, {(8, 8): (9.0, 7.0, 5.0, 3.0)})
     whole = outlook.queries[0]
-    assert "worst" not in said(outlook)
+    assert "worst" not in text_of(outlook)
     outlook.tallies[3.0][whole] += ErrorTally(100, 63) + ErrorTally(100, 4)
     assert outlook.curve(whole) == {3.0: 4.0}
-    assert "the median of 3 rehearsals. In the worst, the whole map was off by 63 %" in said(outlook)
+    assert "the median of 3 rehearsals. In the worst, the whole map was off by 63 %" in text_of(outlook)
 
 
 def test_useful_tells_the_larger_of_two_cells_seven_times_in_eight() -> None:
@@ -111,29 +111,29 @@ def test_the_finest_useful_grid_and_its_finest_useful_step_are_suggested() -> No
     assert outlook.suggested == [(outlook.sizes[2], HOUR), (outlook.sizes[1], 6 * HOUR)]
     assert outlook.enough_epsilon == pytest.approx(math.sqrt(300))
     assert outlook.enough_households == pytest.approx(8000)
-    words = said(outlook)
+    words = text_of(outlook)
     assert "Suggested: --grid 2x2 (one cell is good to 9.0 % over 1 h, 6.0 % over a day); or, for smaller" in words
     assert "cells, --grid 4x4 --step 6h --steps 8 (one cell is good to 19 % over 6 h, 12 % over a day)." in words
     outlook.takes = lambda step: step <= HOUR
     assert outlook.suggested == [(outlook.sizes[2], HOUR)]
     outlook.takes = lambda step: step != 24 * HOUR
-    assert "--grid 4x4 --step 6h (one cell is good" in said(outlook)
+    assert "--grid 4x4 --step 6h (one cell is good" in text_of(outlook)
     either = "useful with about 8,000 households or with epsilon 17 (weaker privacy)."
     assert f"One of your 8 x 8 cells over a day would be {either}" in words
 
 
 def test_it_says_so_where_all_is_well_or_nothing_helps() -> None:
     fine = {(16, 16): (30.0, 30.0, 30.0, 30.0), (8, 8): (15.0, 9.0, 8.0, 7.0)}
-    words = said(made_up(spec_of(epsilon=3), {3.0: 7.0}, fine))
+    words = text_of(made_up(spec_of(epsilon=3), {3.0: 7.0}, fine))
     assert "Suggested: your own grid and step (one cell is good to 15 % over 1 h, 7.0 % over a day)." in words
     only_a_day = {(8, 8): (40.0, 30.0, 25.0, 15.0)}
-    words = said(made_up(spec_of(epsilon=3), {3.0: 15.0}, only_a_day))
+    words = text_of(made_up(spec_of(epsilon=3), {3.0: 15.0}, only_a_day))
     assert "Suggested: --step 24h --steps 2 (one cell is good to 15 % over a day)." in words
     nothing = {(8, 8): (400.0, 300.0, 250.0, 150.0), (1, 1): (40.0, 30.0, 25.0, 25.0)}
-    words = said(made_up(spec_of(epsilon=3), {3.0: 150.0}, nothing))
+    words = text_of(made_up(spec_of(epsilon=3), {3.0: 150.0}, nothing))
     assert "no grid was found" in words
     assert "would" not in words
-    words = said(made_up(spec_of(epsilon=3), {3.0: 150.0, 10.0: 90.0}, nothing))
+    words = text_of(made_up(spec_of(epsilon=3), {3.0: 150.0, 10.0: 90.0}, nothing))
     assert "would not be useful with 1,000 households, nor at epsilon 10" in words
 
 
@@ -169,11 +169,11 @@ def test_a_suggestion_quotes_the_table_and_the_proof_only_of_blocks() -> None:
     on = {(8, 8): (30.0, 25.0, 22.0, 21.0), (4, 4): (18.0, 15.0, 14.0, 12.0)}
     outlook = made_up(spec_of(), {3.0: 19.0}, on)
     outlook.proofs[(4, 4), HOUR] = GridSize((4, 4), {HOUR: ErrorTally(100, 17), DAY: ErrorTally(100, 11)})
-    assert "--grid 4x4 (one cell is good to 18 % over 1 h, 12 % over a day)" in said(outlook)
-    assert "may differ from the table's" not in said(outlook)
+    assert "--grid 4x4 (one cell is good to 18 % over 1 h, 12 % over a day)" in text_of(outlook)
+    assert "may differ from the table's" not in text_of(outlook)
     outlook.sizes[1].of_blocks = True
-    assert "--grid 4x4 (one cell is good to 17 % over 1 h, 11 % over a day)" in said(outlook)
-    assert "may differ from the table's" in said(outlook)
+    assert "--grid 4x4 (one cell is good to 17 % over 1 h, 11 % over a day)" in text_of(outlook)
+    assert "may differ from the table's" in text_of(outlook)
 
 
 def test_the_same_rehearsals_give_the_same_numbers() -> None:
@@ -200,8 +200,8 @@ def test_in_no_time_the_plan_itself_is_rehearsed_and_all_can_be_told_and_drawn(s
     outlook = make_outlook(spec_of(**settings), 30, seconds=1e-9)
     assert list(outlook.tallies) == [outlook.epsilon]
     assert (1, 1) in {size.cells for size in outlook.sizes}
-    assert "there was no time for epsilon 0.3, 1" in said(outlook)
-    assert any(size.of_blocks for size in outlook.sizes) == ("estimated from blocks of your cells" in said(outlook))
+    assert "there was no time for epsilon 0.3, 1" in text_of(outlook)
+    assert any(size.of_blocks for size in outlook.sizes) == ("estimated from blocks of your cells" in text_of(outlook))
     assert expectations(outlook).row_count == len(outlook.queries)
     assert sizes(outlook).row_count == len(outlook.sizes)
     assert as_file(draw_outlook(outlook), "svg").startswith(b"<?xml")
@@ -211,7 +211,7 @@ def test_too_many_households_are_fewer_and_it_says_so(monkeypatch: pytest.Monkey
     monkeypatch.setattr("gridveil.simulate.rehearse.MAX_READINGS", 4800)
     outlook = make_outlook(spec_of(), 10_000, seconds=1e-9)
     assert outlook.rehearsed == 100
-    assert "Rehearsed with 100 households, for lack of memory: with 10,000 errors are smaller." in said(outlook)
+    assert "Rehearsed with 100 households, for lack of memory: with 10,000 errors are smaller." in text_of(outlook)
 
 
 def test_a_mechanism_that_cannot_do_other_grids_is_no_hindrance(monkeypatch: pytest.MonkeyPatch) -> None:

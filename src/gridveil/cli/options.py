@@ -55,23 +55,23 @@ def group(panel: str | None, **flags: Flag) -> dict[str, Parameter]:
 TABLES = group(
     "Tables",
     households=Flag(str, "Table of households and their places"),
-    timezone=Flag(str, "Of timestamps without offset", shown="UTC"),
+    timezone=Flag(str, "Timezone of timestamps without offset", shown="UTC"),
     timestamps=Flag(str, "Whether timestamps mark the start or end of an interval", shown="start"),
     unit=Flag(str, "kWh, Wh or kW", shown="kWh"),
-    interval=Flag(str, "Of the meters, e.g. 30min; for kW"),
+    interval=Flag(str, "Interval of the meters, e.g. 30min; needed for kW"),
 )
 GRID = group(
     "Grid",
     extent=Flag(str, "Public limits X0,Y0,X1,Y1"),
-    grid=Flag(str, "Cells, e.g. 32x32"),
-    cell_size=Flag(float, "Or their size in metres"),
+    grid=Flag(str, "Number of cells, e.g. 32x32"),
+    cell_size=Flag(float, "Or the size of cells in metres"),
     crs=Flag(str, "Coordinate system, e.g. EPSG:27700"),
 )
 TIME = group(
     "Time",
     start=Flag(str, "First step, e.g. 2013-02-04T00:00"),
     step=Flag(str, "Length of a step", shown="1h"),
-    steps=Flag(int, "How many steps"),
+    steps=Flag(int, "Number of steps"),
 )
 BOUNDS = group(
     "Privacy",
@@ -80,14 +80,14 @@ BOUNDS = group(
 )
 BUDGET = group(
     "Privacy",
-    epsilon=Flag(str, "The budget: 1 strong, 3 moderate, 5 weak; twice it for behaviour"),
+    epsilon=Flag(str, "Privacy budget: 1 strong, 3 moderate, 5 weak; behaviour loses twice that"),
     acknowledge=Flag(bool, "Allow epsilon above 30", "--acknowledge"),
     mechanism=Flag(str, "See `gridveil mechanisms`", shown="mosaic"),
     parameters=Flag(list[str], "A mechanism's parameter, NAME=VALUE", "--set"),
 )
 LABEL = group(
     "Label",
-    title=Flag(str, "Of the release"),
+    title=Flag(str, "Title of the release"),
     publisher=Flag(str, "Who publishes it"),
     bound_origin=Flag(str, "Where the bounds come from"),
 )
@@ -100,10 +100,10 @@ LEDGER = group(
 ENGINE = group(
     "Engine",
     engine=Flag(str, ", ".join(ENGINES.names()), shown=DEFAULT_ENGINE),
-    master=Flag(str, "Of Spark, e.g. local[2] or spark://HOST:7077"),
-    database=Flag(str, "Where PostgreSQL has the tables: postgresql://..."),
+    master=Flag(str, "Spark master, e.g. local[2] or spark://HOST:7077"),
+    database=Flag(str, "PostgreSQL database of the tables: postgresql://..."),
     memory=Flag(str, "Maximum memory of the engine, e.g. 4GB"),
-    scratch=Flag(Path, "A private folder for what exceeds memory; DuckDB goes on from it"),
+    scratch=Flag(Path, "Private folder for data that exceeds memory; DuckDB resumes from it"),
 )
 OUT = group(None, out=Flag(Path, "The release: a new folder"))
 

@@ -29,8 +29,8 @@ def check(
 ) -> None:
     """Show what a publication would drop and why, without publishing. For the operator only.
 
-    Takes the flags of `publish` but those of the label; bounds, epsilon and --out are not needed. Of a series (a spec
-    with a cadence) it looks at the next window, and what is missing fails only once that one is over.
+    Takes the flags of `publish` except those of the label; bounds, epsilon and --out are not needed. For a series (a
+    spec with a cadence) it checks the next window. Missing readings are an error only once that window is over.
     """
     from gridveil.cli import show
     from gridveil.publishing.check import check as check_tables
@@ -47,7 +47,7 @@ def check(
     except InputError as error:
         if not waits:
             raise
-        show.out.print(f"There is nothing to look at yet ({error}).")
+        show.out.print(f"There is nothing to check yet ({error}).")
         return
     show.report(report, show.out)
     if not report.counted and not waits:
@@ -97,7 +97,7 @@ def plan(
     """Show what error to expect at each epsilon, and suggest a grid and a step, before any data is read.
 
     Rehearses the publication on an invented town with as many households as you expect, for about 20 seconds. Takes the
-    flags of `publish` but those of the label; the tables and --out are not needed, and not touched.
+    flags of `publish` except those of the label; the tables and --out are not needed, and not touched.
     """
     from rich.console import Console
 
@@ -137,7 +137,7 @@ def publish(
     ] = False,
     again: Annotated[
         bool,
-        typer.Option("--again", help="With --next: try a window once more that was debited, and has no release"),
+        typer.Option("--again", help="With --next: retry a window that was debited but has no release"),
     ] = False,
     operator_record: Annotated[
         Path | None,
@@ -154,8 +154,8 @@ def publish(
     window, pass --again to retry, which debits it once more.
 
     Epsilon is debited to the ledger before anything is measured, and stays
-    spent whatever happens then. Standard output says only what is public.
-    What was dropped goes to standard error, for the operator.
+    spent whatever happens then. Standard output is public. The report on
+    dropped rows goes to standard error, for the operator only.
     """
     from gridveil.cli import show
     from gridveil.publishing.debit import debited

@@ -10,7 +10,7 @@ from gridveil.geography.grid import Grid
 from gridveil.model.errors import UsageError
 from gridveil.model.window import Window
 from gridveil.release.format.write import write_release
-from gridveil.release.query.highest import High, highest, order_in_words, places, together
+from gridveil.release.query.highest import High, highest, order_in_words, places, widen_jointly
 from gridveil.release.query.open import Release, open_release
 from gridveil.uncertainty import Estimate, Posterior
 
@@ -65,7 +65,7 @@ def test_stated_places_hold_in_95_of_100_maps(cells: int, noise: str) -> None:
     for number in range(40):
         truth = rng.gamma(2, 4, cells) if number % 2 else rng.uniform(0, 1e-9, cells)
         value = truth + getattr(rng, noise)(size=cells)
-        first, last = places(*together(value, value - width, value + width))
+        first, last = places(*widen_jointly(value, value - width, value + width))
         rank = stats.rankdata(-truth)
         failed += bool(((rank < first) | (rank > last)).any())
     assert failed <= 2
@@ -82,7 +82,7 @@ def test_intervals_that_touch_leave_the_order_open() -> None:
 
 
 def test_a_value_outside_its_interval_stays_where_it_may_be() -> None:
-    low, high = together(np.array([5.0, 5.0]), np.array([6.0, 0.0]), np.array([8.0, 4.0]))
+    low, high = widen_jointly(np.array([5.0, 5.0]), np.array([6.0, 0.0]), np.array([8.0, 4.0]))
     assert low.tolist()[0] == 6.0
     assert high.tolist()[1] == 4.0
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from gridveil.model.arrays import Floats
-from gridveil.uncertainty import ErrorModel, LinearNoise, NoisyParts, Posterior, Replicates
+from gridveil.uncertainty import KINDS, ErrorModel, LinearNoise, NoisyParts, Posterior, Replicates
 from gridveil.uncertainty.behaviour import LONDON, Behaviour, half_variances, schedule_variances, variances
 from gridveil.uncertainty.laplace import errors_of, t_quantile
 from gridveil.uncertainty.mixture import ends, points, scores
@@ -302,3 +302,11 @@ def test_a_year_of_hours_takes_less_than_a_second() -> None:
         area.over(periods, np.ones(8760))
         taken.append(time.process_time() - start)
     assert min(taken) < 1
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_every_model_is_found_by_its_name_in_a_file_and_says_what_it_covers(name: str) -> None:
+    model = MODELS[name]
+    assert KINDS[model.kind] is type(model)
+    assert model.about_the_truth == (name == "draws")
+    assert (model.freedom is not None) == (name == "replicates")

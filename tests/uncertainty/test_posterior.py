@@ -24,7 +24,7 @@ from gridveil.release.query.open import Release, open_release
 from gridveil.uncertainty import Estimate, Posterior
 from gridveil.uncertainty.behaviour import LONDON, Behaviour, half_variances, variances
 from gridveil.uncertainty.mixture import points
-from gridveil.uncertainty.posterior import rounded
+from gridveil.uncertainty.posterior import round_bits
 
 SHAPE = (GRID.nx, GRID.ny, WINDOW.steps)
 Change = Callable[[h5py.File], object]
@@ -96,7 +96,9 @@ def test_where_next_to_nothing_is_meant_every_point_is_nothing() -> None:
 
 def test_standard_errors_equal_brute_force(release: Release, posterior: Posterior) -> None:
     """Sums of cubes over draws, and the households' own behaviour region by region."""
-    space, profile, size = (rounded(part).astype(float) for part in (posterior.space, posterior.time, posterior.size))
+    space, profile, size = (
+        round_bits(part).astype(float) for part in (posterior.space, posterior.time, posterior.size)
+    )
     half = half_variances(LONDON, SHAPE[2], 1.0)
     whole = space.sum(axis=(1, 2))
     for x0, x1, y0, y1, t0, t1 in ([1, 7, 0, 4, 3, 22], [0, 8, 0, 5, 0, 30], [2, 3, 2, 3, 5, 6], [0, 8, 0, 5, 4, 5]):

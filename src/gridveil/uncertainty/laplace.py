@@ -299,10 +299,10 @@ def _heaviest(squares: Floats, times: Floats, least: Floats) -> Floats:
     return np.partition(kept, -most, axis=1)[:, -most:] if most else kept[:, :0]
 
 
-def normalised(sums: Floats) -> tuple[Floats, Floats]:
+def normalise(sums: Floats) -> tuple[Floats, Floats]:
     """Return the norm of each row, and its squares with the sum 1; all zeros stay zeros.
 
-    >>> normalised(np.array([[3.0, 4.0], [0.0, 0.0]]))
+    >>> normalise(np.array([[3.0, 4.0], [0.0, 0.0]]))
     (array([5., 0.]), array([[0.36, 0.64],
            [0.  , 0.  ]]))
     """

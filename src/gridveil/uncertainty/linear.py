@@ -18,19 +18,19 @@ from numpy.typing import NDArray
 
 from gridveil.model.arrays import WH_PER_KWH, Floats, box_sums, prefix_sums
 from gridveil.model.errors import UsageError
-from gridveil.uncertainty.laplace import HEAVY, normalised, quick_widths, widths_of_products
+from gridveil.uncertainty.laplace import HEAVY, normalise, quick_widths, widths_of_products
 from gridveil.uncertainty.model import (
     AXES,
     DOUBLE,
     KWH,
+    AreaNoise,
     Boxes,
     Intervals,
     NoiseModel,
-    NoiseOfArea,
     Shape,
     StoredArray,
     StoredArrays,
-    symmetric,
+    symmetric_intervals,
 )
 
 BATCH_NUMBERS = 2**19
@@ -139,7 +139,7 @@ class LinearNoise(NoiseModel):
             if prefix is None:
                 equal = equal * (sides[:, 1] - sides[:, 0])
                 continue
-            norms, squares = normalised(box_sums(prefix, sides))
+            norms, squares = normalise(box_sums(prefix, sides))
             error = error * norms
             fourth = fourth * (squares**2).sum(axis=1)
             sixth = sixth * (squares**3).sum(axis=1)
@@ -155,25 +155,25 @@ class LinearNoise(NoiseModel):
         fourth, sixth = np.ones(1) / equal, np.ones(1) / equal**2
         with np.errstate(over="ignore", invalid="ignore"):  # whoever asks refuses what is not finite
             for factor, side in ((period, (1, 1)), (self.y, (-1, 1)), (self.x, (1, -1))):
-                norms, squares = normalised(np.ones((1, 1)) if factor is None else factor)
+                norms, squares = normalise(np.ones((1, 1)) if factor is None else factor)
                 error = error * norms.reshape(side)
                 fourth = fourth * (squares**2).sum(axis=1).reshape(side)
                 sixth = sixth * (squares**3).sum(axis=1).reshape(side)
             error = np.broadcast_to(error, values.shape)
-            return symmetric(values, error, error * quick_widths(fourth, sixth))
+            return symmetric_intervals(values, error, error * quick_widths(fourth, sixth))
 
-    def of_area(self, weights: Floats) -> LinearNoiseOfArea:
+    def of_area(self, weights: Floats) -> LinearArea:
         """Return the noise of an area, weights (y, x)."""
         side = weights if self.y is None else self.y.T @ weights
         space = side if self.x is None else side @ self.x
-        return LinearNoiseOfArea(self.scale, space.ravel(), self.time)
+        return LinearArea(self.scale, space.ravel(), self.time)
 
 
-class LinearNoiseOfArea(NoiseOfArea):
+class LinearArea(AreaNoise):
     """The noise of an area with the weights `space` of the variables in space; `time` as in `LinearNoise`."""
 
     def __init__(self, scale: float, space: Floats, time: Floats | None) -> None:
-        norm, squares = normalised(space[None])
+        norm, squares = normalise(space[None])
         self.scale = scale * float(norm[0])
         self.fourth = float((squares**2).sum())
         self.sixth = float((squares**3).sum())
@@ -207,7 +207,7 @@ class LinearNoiseOfArea(NoiseOfArea):
     def _noise(self, time: Floats, equal: Floats) -> tuple[Floats, Floats]:
         """Return standard error and half-width for weights in time (query, variable), each of them `equal` times."""
         with np.errstate(over="ignore", invalid="ignore"):  # whoever asks refuses what is not finite
-            norms, squares = normalised(time)
+            norms, squares = normalise(time)
             error = self.scale * norms * np.sqrt(equal)
             fourth = self.fourth * (squares**2).sum(axis=1) / equal
             sixth = self.sixth * (squares**3).sum(axis=1) / equal**2

@@ -172,10 +172,10 @@ class NoiseModel(ErrorModel):
 
     def of_boxes(self, boxes: Boxes, values: Floats) -> Intervals:
         """Return the intervals of range queries."""
-        return symmetric(values, *self.errors_of(boxes))
+        return symmetric_intervals(values, *self.errors_of(boxes))
 
 
-class NoiseOfArea(ABC):
+class AreaNoise(ABC):
     """The noise in one area: as far above the value as below."""
 
     @abstractmethod
@@ -188,11 +188,11 @@ class NoiseOfArea(ABC):
 
     def over(self, periods: NDArray[np.int64], values: Floats) -> Intervals:
         """Return the intervals of the consumption over periods, rows (start, end) in steps."""
-        return symmetric(values, *self.noise_over(periods))
+        return symmetric_intervals(values, *self.noise_over(periods))
 
     def at(self, schedules: Floats, values: Floats) -> Intervals:
         """Return the intervals of weighted sums over steps; schedules (query, step)."""
-        return symmetric(values, *self.noise_at(schedules))
+        return symmetric_intervals(values, *self.noise_at(schedules))
 
 
 def boxes_of(ranges: NDArray[np.int64]) -> Boxes:
@@ -204,7 +204,7 @@ def boxes_of(ranges: NDArray[np.int64]) -> Boxes:
     return ranges[:, [4, 5, 2, 3, 0, 1]]
 
 
-def symmetric(values: Floats, error: Floats, width: Floats) -> Intervals:
+def symmetric_intervals(values: Floats, error: Floats, width: Floats) -> Intervals:
     """Return the intervals of values whose noise is symmetric."""
     return error, values - width, values + width
 

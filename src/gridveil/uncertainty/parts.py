@@ -24,9 +24,9 @@ from gridveil.uncertainty.model import (
     Shape,
     StoredArray,
     StoredArrays,
-    symmetric,
+    symmetric_intervals,
 )
-from gridveil.uncertainty.parts_area import SLAB_NUMBERS, SLAB_STEPS, Labels, PartsArea, summed
+from gridveil.uncertainty.parts_area import SLAB_NUMBERS, SLAB_STEPS, Labels, PartsArea, sum_by_key
 
 Number = TypeVar("Number", bound=np.number)
 Box = tuple[slice, slice, slice]
@@ -60,13 +60,13 @@ class NoisyParts(NoiseModel):
         """Return the model as a release stores it, in the least room."""
         del hours
         scales = np.asarray(self.scales, float) / WH_PER_KWH
-        shares = smallest(np.asarray(self.shares, float), shape)
+        shares = compact(np.asarray(self.shares, float), shape)
         if not (np.isfinite(shares).all() and np.isfinite(scales).all() and (scales >= 0).all()):
             msg = "an estimate has noise scales or shares that make no sense; this is a fault of its mechanism"
             raise UsageError(msg, code="error-model-invalid")
         if self.labels is None:
-            return replace(self, scales=smallest(scales, shape), shares=shares)
-        labels = smallest(np.asarray(self.labels, np.int32), shape)
+            return replace(self, scales=compact(scales, shape), shares=shares)
+        labels = compact(np.asarray(self.labels, np.int32), shape)
         if scales.ndim != 1 or labels.min() < -1 or labels.max() >= len(scales):
             msg = f"labels from {labels.min()} to {labels.max()} do not fit noise scales of shape {scales.shape}"
             raise UsageError(msg, code="error-model-labels")
@@ -118,7 +118,9 @@ class NoisyParts(NoiseModel):
 
     def of_cells(self, start: int, stop: int, values: Floats) -> Intervals:
         """Return the intervals of every single cell over one period; half-widths are 5e-4 off at most."""
-        return symmetric(values, *noise_of_cells(self.labels, self.scales, self.shares, (start, stop), values.shape))
+        return symmetric_intervals(
+            values, *noise_of_cells(self.labels, self.scales, self.shares, (start, stop), values.shape)
+        )
 
     def store(self) -> list[StoredArray]:
         """Return labels, if there are any, scales and shares."""
@@ -163,10 +165,10 @@ class NoisyParts(NoiseModel):
         return distinct, counts.astype(float)
 
 
-def smallest(array: NDArray[Number], shape: Shape) -> NDArray[Number]:
+def compact(array: NDArray[Number], shape: Shape) -> NDArray[Number]:
     """Return an array broadcastable to the cube (x, y, t) as (t, y, x), with size 1 where nothing varies.
 
-    >>> smallest(np.array([[[1, 2]], [[1, 2]]]), (2, 1, 2)).shape
+    >>> compact(np.array([[[1, 2]], [[1, 2]]]), (2, 1, 2)).shape
     (2, 1, 1)
     """
     whole = array.reshape((1,) * (3 - array.ndim) + array.shape).transpose(2, 1, 0)
@@ -277,8 +279,8 @@ def _of_block(labels: Labels, scales: Floats, shares: Floats, period: Period, bl
         found = places * count + np.maximum(numbers, 0)  # what is in no part has no noise: any part will do
         new = found.ravel(), noise.ravel()
         if len(numbers) > 1:
-            new = summed(*new)
-        keys, sums = summed(np.append(keys, new[0]), np.append(sums, new[1])) if len(keys) else new
+            new = sum_by_key(*new)
+        keys, sums = sum_by_key(np.append(keys, new[0]), np.append(sums, new[1])) if len(keys) else new
     squares = sums**2
     owners = keys // count
     powers = [np.bincount(owners, squares**power, minlength=places.size).reshape(cells) for power in (1, 2, 3)]

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from gridveil.model.arrays import Floats, Ints
 from gridveil.uncertainty.laplace import HEAVY, widths_of_sums
-from gridveil.uncertainty.model import NoiseOfArea, bounding_box
+from gridveil.uncertainty.model import AreaNoise, bounding_box
 
 Number = TypeVar("Number", bound=np.number)
 Labels = NDArray[np.signedinteger[Any]]
@@ -27,7 +27,7 @@ SLAB_NUMBERS = 2**21
 DENSE = 4
 
 
-class PartsArea(NoiseOfArea):
+class PartsArea(AreaNoise):
     """The noise of parts in an area; arrays as in `NoisyParts`, weights (y, x)."""
 
     def __init__(self, labels: Labels | None, scales: Floats, shares: Floats, weights: Floats) -> None:
@@ -82,7 +82,7 @@ class PartsArea(NoiseOfArea):
             asked = asked.where(enough)
             sizes = starts[asked.steps + 1] - starts[asked.steps]
             pairs = np.repeat(np.arange(len(sizes)), sizes)
-            found = numbers[starts[asked.steps][pairs] + places(sizes)]
+            found = numbers[starts[asked.steps][pairs] + count_up(sizes)]
             return asked.queries[pairs], asked.factors[pairs] ** 2 * found
 
         return powers, heavies
@@ -92,7 +92,7 @@ class PartsArea(NoiseOfArea):
         alike = self.shares.shape[0] == 1
         total = schedule.totals(schedule.factors if alike else schedule.factors * self.shares[:, 0, 0][schedule.steps])
         parts, sums = self._sums_of(labels, self.shares if alike else np.ones((1, 1, 1)), np.zeros(1, int))
-        return _alike(sums * self._scales_of_parts[parts], total)
+        return _scaled_noise(sums * self._scales_of_parts[parts], total)
 
     def _one_query(self, labels: Labels, schedule: StepWeights) -> Noise:
         """Add up the parts of a single query slab by slab, in little room however many parts there are."""
@@ -105,7 +105,7 @@ class PartsArea(NoiseOfArea):
             least = numbers.min()  # parts are often near each other in number
             found = np.bincount((numbers - least).ravel(), np.broadcast_to(amounts, numbers.shape).ravel())
             sums[least : least + len(found)] += found
-        return _alike(sums * self._scales_of_parts, np.ones(1))
+        return _scaled_noise(sums * self._scales_of_parts, np.ones(1))
 
     def _by_part(self, labels: Labels, schedule: StepWeights) -> Noise:
         """Add up parts slab by slab; of a query whose last step has passed only power sums and heavy weights stay."""
@@ -119,11 +119,11 @@ class PartsArea(NoiseOfArea):
             found, amounts = self._sums_of(labels, self.shares, steps)
             step, part = np.divmod(found, count)
             first, stop = (np.searchsorted(schedule.steps, steps, side=side)[step] for side in ("left", "right"))
-            entry, pair = np.repeat(np.arange(len(found)), stop - first), places(stop - first)
+            entry, pair = np.repeat(np.arange(len(found)), stop - first), count_up(stop - first)
             pair += first[entry]
             keys = np.concatenate([keys, schedule.queries[pair] * count + part[entry]])
             sums = np.concatenate([sums, schedule.factors[pair] * amounts[entry]])
-            keys, sums = summed(keys, sums)
+            keys, sums = sum_by_key(keys, sums)
             done = last[keys // count] <= steps[-1]
             query, squares = keys[done] // count, (sums[done] * self._scales_of_parts[keys[done] % count]) ** 2
             for n in range(3):
@@ -151,7 +151,7 @@ class PartsArea(NoiseOfArea):
         """Return the sums of weight * share by part number and step: `step * count + number`, steps from 0."""
         numbers, amounts = self._amounts(labels, shares, steps)
         keys = np.arange(len(steps))[:, None, None] * len(self._scales_of_parts) + numbers
-        return summed(keys.ravel(), np.broadcast_to(amounts, keys.shape).ravel())
+        return sum_by_key(keys.ravel(), np.broadcast_to(amounts, keys.shape).ravel())
 
     def _amounts(self, labels: Labels, shares: Floats, steps: Ints) -> tuple[Labels, Floats]:
         """Return part numbers, from 1, and weight * share, added up along axes of space that have one part."""
@@ -179,7 +179,7 @@ class PartsArea(NoiseOfArea):
         return held if len(held) in {1, len(steps)} else held[steps - steps[0]]
 
 
-def _alike(weights: Floats, times: Floats) -> Noise:
+def _scaled_noise(weights: Floats, times: Floats) -> Noise:
     """Return the noise of queries that have the same weights, each multiplied."""
     squares = weights**2
     own = powers_of(squares[None])[:, 0]
@@ -197,10 +197,10 @@ def powers_of(squares: Floats) -> Floats:
     return np.stack([(squares**power).sum(axis=1) for power in (1, 2, 3)])
 
 
-def summed(keys: Ints, amounts: Floats) -> tuple[Ints, Floats]:
+def sum_by_key(keys: Ints, amounts: Floats) -> tuple[Ints, Floats]:
     """Return the distinct keys and the sum of the amounts of each.
 
-    >>> summed(np.array([3, 1, 3]), np.array([1.0, 2.0, 4.0]))
+    >>> sum_by_key(np.array([3, 1, 3]), np.array([1.0, 2.0, 4.0]))
     (array([1, 3]), array([2., 5.]))
     """
     if keys.max(initial=0) <= DENSE * len(keys):  # counting is faster than sorting
@@ -231,7 +231,7 @@ class StepWeights:
         """
         lengths = periods[:, 1] - periods[:, 0]
         queries = np.repeat(np.arange(len(periods)), lengths)
-        steps = periods[queries, 0] + places(lengths)
+        steps = periods[queries, 0] + count_up(lengths)
         order = np.argsort(steps, kind="stable")
         return cls(len(periods), steps[order], queries[order], np.ones(len(queries)))
 
@@ -257,10 +257,10 @@ class StepWeights:
         return np.bincount(self.queries, numbers, minlength=self.count).astype(float)
 
 
-def places(lengths: Ints) -> Ints:
+def count_up(lengths: Ints) -> Ints:
     """Return the numbers from 0 up to each length, one after the other.
 
-    >>> places(np.array([2, 0, 3])).tolist()
+    >>> count_up(np.array([2, 0, 3])).tolist()
     [0, 1, 0, 1, 2]
     """
     return np.arange(lengths.sum()) - np.repeat(np.cumsum(lengths) - lengths, lengths)

@@ -89,10 +89,10 @@ class Posterior(ErrorModel):
         some = np.linspace(0, count - 1, min(count, most)).round().astype(int)
         draws = replace(
             self,
-            space=rounded(self.space[some].transpose(0, 2, 1) / WH_PER_KWH),
+            space=round_bits(self.space[some].transpose(0, 2, 1) / WH_PER_KWH),
             region=np.ascontiguousarray(self.region.T),
-            time=rounded(self.time[some]),
-            size=rounded(self.size[some] / WH_PER_KWH),
+            time=round_bits(self.time[some]),
+            size=round_bits(self.size[some] / WH_PER_KWH),
             hours=hours,
         )
         draws.check()
@@ -180,7 +180,7 @@ class Posterior(ErrorModel):
         space, time = self._space_of(boxes), self._time_of(boxes[:, :2])
         return self.mixture.intervals(space, time, variances(self._half, boxes[:, :2], time.mean(axis=2)))
 
-    def of_area(self, weights: Floats) -> PosteriorOfArea:
+    def of_area(self, weights: Floats) -> PosteriorArea:
         """Return the intervals of an area, weights (y, x)."""
         touched = np.unique(self.region[weights > 0])
         space = np.zeros((max(1, len(touched)), len(self.size)))
@@ -189,7 +189,7 @@ class Posterior(ErrorModel):
             box = bounding_box(own)
             space[place] = self.space[:, *box].astype(np.float64).reshape(len(self.size), -1) @ own[box].ravel()
         regions = touched if len(touched) else np.zeros(1, int)  # where there is nothing, any profile will do
-        return PosteriorOfArea(
+        return PosteriorArea(
             self.mixture,
             space,
             (self._time_sums, regions),
@@ -291,7 +291,7 @@ class Posterior(ErrorModel):
         return np.asarray(corners[3] - corners[2] - corners[1] + corners[0])
 
 
-class PosteriorOfArea:
+class PosteriorArea:
     """The intervals of an area with the energy `space` (region, draw) in the regions it touches.
 
     time: prefix sums of all regions' profiles (edge, region, draw), and which of them these are.
@@ -348,10 +348,10 @@ def _draws(name: str, axes: tuple[str, ...], array: NDArray[Any], units: str = "
     return StoredArray(name, axes, array, units, plain=array.size > PLAIN_DRAWS)
 
 
-def rounded(numbers: Floats) -> Singles:
+def round_bits(numbers: Floats) -> Singles:
     """Return numbers as float32 with few digits: 1e-4 off, and they compress to half.
 
-    >>> rounded(np.array([1.0, 1 / 3])).tolist()
+    >>> round_bits(np.array([1.0, 1 / 3])).tolist()
     [1.0, 0.33331298828125]
     """
     bits = np.ascontiguousarray(numbers, dtype=np.float32).view(np.uint32)

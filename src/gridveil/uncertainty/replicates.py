@@ -15,14 +15,14 @@ from gridveil.uncertainty.laplace import t_quantile
 from gridveil.uncertainty.model import (
     DOUBLE,
     KWH,
+    AreaNoise,
     Boxes,
     Intervals,
     NoiseModel,
-    NoiseOfArea,
     Shape,
     StoredArray,
     StoredArrays,
-    symmetric,
+    symmetric_intervals,
 )
 
 BATCH = 256
@@ -119,9 +119,9 @@ class Replicates(NoiseModel):
         """Prefix sums over y, x and over time, replicates last."""
         return prefix_sums(self.space.transpose(1, 2, 0), axes=(0, 1)), prefix_sums(self.time.T, axes=(0,))
 
-    def of_area(self, weights: Floats) -> ReplicatesOfArea:
+    def of_area(self, weights: Floats) -> ReplicatesArea:
         """Return the spread of an area, weights (y, x)."""
-        return ReplicatesOfArea(np.tensordot(self.space, weights, axes=2), self._sums[1])
+        return ReplicatesArea(np.tensordot(self.space, weights, axes=2), self._sums[1])
 
     def of_cells(self, start: int, stop: int, values: Floats) -> Intervals:
         """Return the intervals of every single cell over one period."""
@@ -129,7 +129,7 @@ class Replicates(NoiseModel):
         cells = self.space.reshape(len(time), -1)
         slabs = [slice(first, first + SLAB_CELLS) for first in range(0, values.size, SLAB_CELLS)]
         error = np.concatenate([np.std(cells[:, slab] * time, axis=0, ddof=1) for slab in slabs]).reshape(values.shape)
-        return symmetric(values, error, error * t_quantile(self.freedom))
+        return symmetric_intervals(values, error, error * t_quantile(self.freedom))
 
     def errors_of(self, boxes: Boxes) -> tuple[Floats, Floats]:
         """Return standard deviation over replicates, and that times Student's t quantile, of each range query."""
@@ -142,7 +142,7 @@ class Replicates(NoiseModel):
         return joined, joined * t_quantile(self.freedom)
 
 
-class ReplicatesOfArea(NoiseOfArea):
+class ReplicatesArea(AreaNoise):
     """Replicates of an area's energy (replicate,), and of the profile, as prefix sums over steps (edge, replicate)."""
 
     def __init__(self, space: Floats, time_sums: Floats) -> None:

@@ -45,7 +45,7 @@ class High(Answer):
     """A cell, its answer, and its possible places in the ranking of all cells.
 
     They are right if the intervals of all cells hold together, widened so that they do in 95 of 100 maps: see
-    `together`.
+    `widen_jointly`.
     """
 
     x: int
@@ -66,7 +66,7 @@ def highest(release: Release, start: int, stop: int, count: int) -> list[High]:
     answers = release.answers_of(np.column_stack([x, x + 1, y, y + 1, period]))
     # Places go by the intervals that are shown: those of all cells at once may be approximations.
     value[y, x], low[y, x], high[y, x] = answers.value, answers.low, answers.high
-    first, last = (place[y, x] for place in places(*together(value, low, high)))
+    first, last = (place[y, x] for place in places(*widen_jointly(value, low, high)))
     return [
         High(
             float(answers.value[i]),
@@ -81,14 +81,14 @@ def highest(release: Release, start: int, stop: int, count: int) -> list[High]:
     ]
 
 
-def together(value: Floats, low: Floats, high: Floats) -> tuple[Floats, Floats]:
+def widen_jointly(value: Floats, low: Floats, high: Floats) -> tuple[Floats, Floats]:
     """Return both ends of the 95 % intervals of `n` cells, widened so that all hold together in 95 of 100 maps.
 
     Each must then miss with a chance of at most 5 % / n. Laplace and normal noise, and all sums of such, have
     log-concave densities, and so `P(|X| > r q) <= P(|X| > q)^r`: intervals `r = ln(20 n) / ln(20)` times as wide are
     wide enough, and just so for a single Laplace variable. About other errors this is a convention.
 
-    >>> low, high = together(np.full(20, 5.0), np.full(20, 4.0), np.full(20, 7.0))
+    >>> low, high = widen_jointly(np.full(20, 5.0), np.full(20, 4.0), np.full(20, 7.0))
     >>> low.round(9)[0].item(), high.round(9)[0].item()
     (3.0, 9.0)
     """

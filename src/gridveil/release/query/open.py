@@ -129,8 +129,8 @@ class Release:
 
     def over(self, area: Area, periods: ArrayLike) -> QueryAnswers:
         """Return the consumption of an area over many periods, with error bars; rows are first step and end."""
-        table = self._checked_periods(periods)
-        weights = self._checked_weights(area)
+        table = self._check_periods(periods)
+        weights = self._check_weights(area)
         with reading(self.path):
             edges, places = np.unique(table, return_inverse=True)
             sums = self._prefix.weighted(weights, edges)[places.reshape(table.shape)]
@@ -142,8 +142,8 @@ class Release:
 
         The steps need not be adjacent: the average of all Mondays' first hours, say.
         """
-        table = self._checked_schedules(schedules)
-        weights = self._checked_weights(area)
+        table = self._check_schedules(schedules)
+        weights = self._check_weights(area)
         with reading(self.path):
             # By parts, as in space: a schedule's sum needs only the edges at which it changes.
             changes = -np.diff(table, axis=1, prepend=0.0, append=0.0)
@@ -167,7 +167,7 @@ class Release:
 
     def values_of(self, ranges: ArrayLike) -> Floats:
         """Return the consumption of many ranges, kWh; columns are x0, x1, y0, y1, t0, t1."""
-        return self._values_of(self._checked(ranges))
+        return self._values_of(self._check_ranges(ranges))
 
     def _values_of(self, boxes: Boxes) -> Floats:
         with reading(self.path):
@@ -175,7 +175,7 @@ class Release:
 
     def answers_of(self, ranges: ArrayLike) -> QueryAnswers:
         """Return the consumption of many ranges with error bars; columns as in `values_of`."""
-        boxes = self._checked(ranges)
+        boxes = self._check_ranges(ranges)
         value = self._values_of(boxes)
         with reading(self.path):
             return _answers(value, *self._errors.of_boxes(boxes, value))
@@ -185,7 +185,7 @@ class Release:
 
         Only noisy parts need any; whoever answers strangers may want to refuse, or queue, what needs many.
         """
-        return self._errors.cost_of(self._checked(ranges))
+        return self._errors.cost_of(self._check_ranges(ranges))
 
     def _steps(self, time: Range | tuple[Instant, Instant] | None) -> tuple[int, int]:
         try:
@@ -196,7 +196,7 @@ class Release:
             msg = f"{error}. {self.label.note}"
             raise UsageError(msg, code="range-in-gap") from error
 
-    def _checked(self, ranges: ArrayLike) -> Boxes:
+    def _check_ranges(self, ranges: ArrayLike) -> Boxes:
         """Return ranges in the order of the release's axes."""
         table = np.asarray(ranges)
         if table.ndim != 2 or table.shape[1] != 6 or not np.issubdtype(table.dtype, np.integer):  # noqa: PLR2004 - three ranges
@@ -211,7 +211,7 @@ class Release:
             raise UsageError(msg, code="range-outside")
         return boxes_of(table.astype(np.int64))
 
-    def _checked_periods(self, periods: ArrayLike) -> NDArray[np.int64]:
+    def _check_periods(self, periods: ArrayLike) -> NDArray[np.int64]:
         table = np.asarray(periods)
         if table.ndim != 2 or table.shape[1] != 2 or not np.issubdtype(table.dtype, np.integer):  # noqa: PLR2004 - a range
             msg = f"periods of shape {table.shape} and type {table.dtype}: give integers t0, t1 in rows"
@@ -223,7 +223,7 @@ class Release:
             raise UsageError(msg, code="period-outside")
         return table.astype(np.int64)
 
-    def _checked_schedules(self, schedules: ArrayLike) -> Floats:
+    def _check_schedules(self, schedules: ArrayLike) -> Floats:
         try:
             table = np.asarray(schedules, dtype=np.float64)
         except (TypeError, ValueError) as error:
@@ -242,7 +242,7 @@ class Release:
             raise UsageError(msg, code="schedule-empty")
         return table
 
-    def _checked_weights(self, area: Area) -> Floats:
+    def _check_weights(self, area: Area) -> Floats:
         if area.weights.shape != (self.grid.ny, self.grid.nx):
             msg = f"an area of {area.weights.shape[::-1]} cells on a map of {self.grid.nx} x {self.grid.ny}"
             raise UsageError(msg, code="area-shape")

@@ -10,28 +10,22 @@ from numpy.typing import NDArray
 from gridveil.model.arrays import Floats, box_sums
 from gridveil.model.errors import UsageError
 from gridveil.release.format.files import Stored
-from gridveil.release.format.read import Content, reading
+from gridveil.release.format.read import reading
 from gridveil.release.series.catalogue import Shelf
 from gridveil.uncertainty.laplace import quick_widths, t_quantile
-from gridveil.uncertainty.model import AreaIntervals, Boxes, ErrorModel, Intervals
+from gridveil.uncertainty.model import Boxes, ErrorModel, Intervals
 
-# Error bars over several releases that follow each other in time.
+# Intervals over several releases that follow each other in time. Within one release they are its own. Over several:
 #
-# Within one release they are its own. Over several:
-#
-# - Noise is drawn afresh for every release, so that *errors of the noise alone* are independent: variances add, and
-#   so do
-#   fourth and sixth cumulants, from which the interval follows (`JoinedNoise`).
+# - Noise is drawn afresh for every release, so that *errors of the noise alone* are independent: variances add, and so
+#   do fourth and sixth cumulants, from which the interval follows (`JoinedNoise`).
 # - Errors *about the consumption itself* are hardly independent. What a release does not know (how a measured sum is
 #   spread over its cells, what bounds cut from the heaviest users) the next one does not know either, of the same
-#   homes.
-#   On invented towns, standard errors of eight weeks added up as if independent gave 95 % intervals that held in 57
-#   to 74
-#   of 100 questions. So the ends of intervals are added, as if all erred alike: of all ways in which errors can
-#   depend on
-#   each other none gives a sum a larger standard deviation. Of 95 % ends that is no theorem (errors with heavy tails
-#   can
-#   have a sum that ends farther out), so they were tried: they hold in more than 95 of 100, docs/release-format.md.
+#   homes. On invented towns, standard errors of eight weeks added up as if independent gave 95 % intervals that held in
+#   57 to 74 of 100 questions. So the ends of intervals are added, as if all erred alike: of all ways in which errors
+#   can depend on each other none gives a sum a larger standard deviation. Of 95 % ends that is no theorem (errors with
+#   heavy tails can have a sum that ends farther out), so they were tried: they hold in more than 95 of 100,
+#   docs/release-format.md.
 # - Of both kinds together: the noise's half-width comes on top of the others' ends.
 
 OPENING = 2e6  # numbers that could be read in the time it takes to open a release
@@ -65,7 +59,7 @@ class JoinedNoise:
         weight = np.interp(ratio, WIDTHS, EQUAL)
         self.laplace[:, some] += [variance, variance**2 * weight, variance**3 * weight**2]
 
-    def bars(self) -> tuple[Floats, Floats]:
+    def widths(self) -> tuple[Floats, Floats]:
         """Return standard errors and half-widths of the sums."""
         (laplace, fourth, sixth), (student, squares) = self.laplace, self.student
         second = np.where(laplace > 0, laplace, 1.0)
@@ -78,13 +72,16 @@ class JoinedSums:
     """Intervals of queries, added up release by release."""
 
     def __init__(self, shape: tuple[int, ...]) -> None:
-        self.shape = shape
         self.noise = JoinedNoise(shape)
         self.error, self.low, self.high = np.zeros((3, *shape))
+        self.last = np.zeros((3, *shape))
+        self.releases = np.zeros(shape, int)
 
-    def add(self, model: ErrorModel, some: NDArray[np.int64], values: Floats, bars: Intervals) -> None:
-        """Add one release's values and bars to some of the queries."""
-        error, low, high = bars
+    def add(self, model: ErrorModel, some: NDArray[np.int64], values: Floats, intervals: Intervals) -> None:
+        """Add one release's values and intervals to some of the queries."""
+        error, low, high = intervals
+        self.last[:, some] = intervals
+        self.releases[some] += 1
         if model.about_the_truth:
             self.error[some] += error
             self.low[some] += low
@@ -94,40 +91,40 @@ class JoinedSums:
         self.low[some] += values
         self.high[some] += values
 
-    def bars(self, values: Floats) -> Intervals:
-        """Return the bars of the sums, values inside."""
-        error, width = self.noise.bars()
-        return self.error + error, np.minimum(self.low - width, values), np.maximum(self.high + width, values)
+    def intervals(self, values: Floats) -> Intervals:
+        """Return a release's own intervals where a query lies in one, elsewhere those of sums; values are inside."""
+        error, width = self.noise.widths()
+        sums = self.error + error, np.minimum(self.low - width, values), np.maximum(self.high + width, values)
+        error, low, high = (
+            np.where(self.releases == 1, own, several) for own, several in zip(self.last, sums, strict=True)
+        )
+        return error, low, high
 
 
 class JoinedErrors:
-    """The errors of all releases on a shelf."""
+    """The errors of all releases on a shelf; an `Uncertainty`."""
 
     def __init__(self, shelf: Shelf, *, about_the_truth: bool) -> None:
         self.shelf = shelf
         self.about_the_truth = about_the_truth
 
     def of_boxes(self, boxes: Boxes, values: Floats) -> Intervals:
-        """Return standard error and both ends of the 95 % interval of range queries."""
-        bars = np.zeros((3, len(boxes)))
+        """Return the intervals of range queries."""
         sums = JoinedSums((len(boxes),))
-        alone = self._alone(boxes[:, :2])
-        for number, some, periods in self._pieces(boxes[:, :2]):
+        for number, some, periods in _pieces(self.shelf, boxes[:, :2]):
             content = self.shelf[number]
             with reading(content.path):
                 own = np.hstack([periods, boxes[some, 2:]])
                 part = box_sums(content.prefix, own)
-                found = content.errors.of_boxes(own, part)
-            sums.add(content.errors, some, part, found)
-            bars[:, some] = found
-        return _chosen(alone, bars, sums.bars(values))
+                sums.add(content.errors, some, part, content.errors.of_boxes(own, part))
+        return sums.intervals(values)
 
     def of_area(self, weights: Floats) -> JoinedArea:
-        """Return the errors of an area, weights (y, x)."""
-        return JoinedArea(self, weights)
+        """Return the intervals of an area, weights (y, x)."""
+        return JoinedArea(self.shelf, weights)
 
     def of_cells(self, start: int, stop: int, values: Floats) -> Intervals:
-        """Return the bars of every single cell over one period."""
+        """Return the intervals of every single cell over one period."""
         numbers = self.shelf.touched(start, stop)
         sums = JoinedSums(values.shape)
         every = np.arange(len(values))
@@ -140,62 +137,40 @@ class JoinedErrors:
                 before, after = content.prefix.planes([*period])
                 part = np.diff(np.diff(after - before, axis=0), axis=1)
                 sums.add(content.errors, every, part, content.errors.of_cells(*period, part))
-        return sums.bars(values)
+        return sums.intervals(values)
 
     def cost_of(self, boxes: Boxes) -> Floats:
-        """Return how many stored numbers the error bars of each range query must read, and what opening takes."""
+        """Return how many stored numbers the intervals of each range query must read, and what opening takes."""
         cost = np.zeros(len(boxes))
-        for number, some, periods in self._pieces(boxes[:, :2]):
+        for number, some, periods in _pieces(self.shelf, boxes[:, :2]):
             cost[some] += 0.0 if number in self.shelf else OPENING
             cost[some] += self.shelf[number].errors.cost_of(np.hstack([periods, boxes[some, 2:]]))
         return cost
 
-    def _alone(self, periods: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Return which periods lie in one release."""
-        first, last = (
-            np.searchsorted(self.shelf.edges, edge, side="right") for edge in (periods[:, 0], periods[:, 1] - 1)
-        )
-        return np.asarray(first == last)
-
-    def _pieces(self, periods: NDArray[np.int64]) -> Iterator[Piece]:
-        """Give each release that is touched, by which queries, and from which to which of its steps."""
-        if len(periods) == 0:
-            return
-        for number in self.shelf.touched(int(periods[:, 0].min()), int(periods[:, 1].max())):
-            here = np.clip(periods - self.shelf.edges[number], 0, self.shelf.steps(number))
-            some = np.flatnonzero(here[:, 0] < here[:, 1])
-            if len(some):
-                yield number, some, here[some]
-
 
 class JoinedArea:
-    """The errors of one area's consumption over all releases on a shelf."""
+    """The intervals of one area's consumption over all releases on a shelf; weights (y, x)."""
 
-    def __init__(self, errors: JoinedErrors, weights: Floats) -> None:
-        self.errors = errors
-        self.shelf = errors.shelf
+    def __init__(self, shelf: Shelf, weights: Floats) -> None:
+        self.shelf = shelf
         self.weights = weights
 
     def over(self, periods: NDArray[np.int64], values: Floats) -> Intervals:
-        """Return the bars of the consumption over periods, rows (start, end) in steps."""
-        bars = np.zeros((3, len(periods)))
+        """Return the intervals of the consumption over periods, rows (start, end) in steps."""
         sums = JoinedSums((len(periods),))
-        for number, some, own in self.errors._pieces(periods):  # noqa: SLF001 - a part of it
+        for number, some, own in _pieces(self.shelf, periods):
             content = self.shelf[number]
             with reading(content.path):
                 edges, places = np.unique(own, return_inverse=True)
                 until = content.prefix.weighted(self.weights, edges)[places.reshape(own.shape)]
                 part = until[:, 1] - until[:, 0]
-                found = self._area(content).over(own, part)
-            sums.add(content.errors, some, part, found)
-            bars[:, some] = found
-        return _chosen(self.errors._alone(periods), bars, sums.bars(values))  # noqa: SLF001 - as above
+                sums.add(content.errors, some, part, content.errors.of_area(self.weights).over(own, part))
+        return sums.intervals(values)
 
     def at(self, schedules: Floats, values: Floats) -> Intervals:
-        """Return the bars of weighted sums over steps; schedules (query, step)."""
+        """Return the intervals of weighted sums over steps; schedules (query, step)."""
         edges = self.shelf.edges
-        bars = np.zeros((3, len(schedules)))
-        sums, met = JoinedSums((len(schedules),)), np.zeros(len(schedules), int)
+        sums = JoinedSums((len(schedules),))
         for number in range(len(self.shelf)):
             own = schedules[:, edges[number] : edges[number + 1]]
             some = np.flatnonzero(own.any(axis=1))
@@ -209,20 +184,19 @@ class JoinedArea:
                 changes = -np.diff(own, axis=1, prepend=0.0, append=0.0)
                 used = np.flatnonzero(changes.any(axis=0))
                 part = changes[:, used] @ content.prefix.weighted(self.weights, used)
-                found = self._area(content).at(own, part)
-            sums.add(content.errors, some, part, found)
-            bars[:, some] = found
-            met[some] += 1
-        return _chosen(met == 1, bars, sums.bars(values))
-
-    def _area(self, content: Content) -> AreaIntervals:
-        return content.errors.of_area(self.weights)
+                sums.add(content.errors, some, part, content.errors.of_area(self.weights).at(own, part))
+        return sums.intervals(values)
 
 
-def _chosen(alone: NDArray[np.bool_], own: Floats, sums: Intervals) -> Intervals:
-    """Return a release's own bars where a query lies in one, and sums elsewhere."""
-    error, low, high = (np.where(alone, mine, together) for mine, together in zip(own, sums, strict=True))
-    return error, low, high
+def _pieces(shelf: Shelf, periods: NDArray[np.int64]) -> Iterator[Piece]:
+    """Give each release that is touched, by which queries, and from which to which of its steps."""
+    if len(periods) == 0:
+        return
+    for number in shelf.touched(int(periods[:, 0].min()), int(periods[:, 1].max())):
+        here = np.clip(periods - shelf.edges[number], 0, shelf.steps(number))
+        some = np.flatnonzero(here[:, 0] < here[:, 1])
+        if len(some):
+            yield number, some, here[some]
 
 
 # Values and prefix sums of releases that follow each other in time, as if they were one's.

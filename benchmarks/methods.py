@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from gridveil.mechanisms.registry import make, names
+from gridveil.mechanisms.registry import list_names, make
 from gridveil.research.datasets.datasets import open_dataset
 from gridveil.research.datasets.placements import place_dataset
 from gridveil.trusted.budget import PureDP
@@ -19,7 +19,7 @@ PUBLISHED_WHOLE = {"stpt", "stpt-paper"}  # have benchmarks of their own
 def measure() -> dict[str, dict[str, float]]:
     placed = place_dataset(open_dataset("CER"), "uniform", (32, 32), 0)
     seconds = {}
-    for name in names():
+    for name in list_names():
         if name not in PUBLISHED_WHOLE:
             kernel = Kernel(placed.source(), placed.dataset.window, budget=PureDP(EPSILON), bound=BOUND)
             start = time.perf_counter()

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from itertools import product
 from pathlib import Path
 
-from gridveil.mechanisms.registry import names
+from gridveil.mechanisms.registry import list_names
 from gridveil.research.commands.study_bar import study_bar
 from gridveil.research.compare.question import parse_method
 from gridveil.research.compare.study import run_study
@@ -78,7 +78,7 @@ def main() -> None:
     parser.add_argument("--weight", default="n_meters_median")
     parser.add_argument("--half", default="report", choices=["tune", "report"])
     parser.add_argument("--bound", default="common", choices=list(BOUNDS))
-    parser.add_argument("--methods", default=",".join(names()))
+    parser.add_argument("--methods", default=",".join(list_names()))
     parser.add_argument("--epsilons", default=",".join(f"{epsilon:g}" for epsilon in EPSILONS))
     parser.add_argument("--repeats", type=int, default=10)
     parser.add_argument("--workers", type=int)

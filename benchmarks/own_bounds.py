@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import gridveil.research.compare
-from gridveil.mechanisms.registry import names
+from gridveil.mechanisms.registry import list_names
 from gridveil.research.commands.study_bar import study_bar
 from gridveil.research.compare.own_bounds import FACTORS, KINDS, scaled_bound
 from gridveil.research.compare.scoring import Record
@@ -90,7 +90,7 @@ def main() -> None:
     parser.add_argument("study", type=Path)
     parser.add_argument("--lcl", help="the full extract; by default the packaged sample")
     parser.add_argument("--repeats", type=int, default=3)
-    parser.add_argument("--mechanisms", default=",".join(names()))
+    parser.add_argument("--mechanisms", default=",".join(list_names()))
     parser.add_argument("--epsilons", default=EPSILONS)
     given = parser.parse_args()
     town = TuningTown(str(Path(given.lcl).absolute()) if given.lcl else None)

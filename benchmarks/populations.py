@@ -18,7 +18,7 @@ from pathlib import Path
 
 import numpy as np
 
-from gridveil.mechanisms.bounds.bounds import space_bound
+from gridveil.mechanisms.bounds.bounds import choose_space_bound
 from gridveil.mechanisms.bounds.histogram import Bins, histogram_epsilon
 from gridveil.mechanisms.bounds.population import fit_population
 from gridveil.model.arrays import Floats, Ints
@@ -76,7 +76,7 @@ def correction(totals: Totals, number: int, epsilon: float, seed: int) -> tuple[
     counts = np.histogram(true, np.append(bins.edges, np.inf))[0]
     noisy = counts + np.rint(random.laplace(0.0, 1 / cost, len(counts)))
     population = fit_population(bins, noisy, 1 / cost, cost)
-    bound = space_bound(population, SPACE * (epsilon - cost), "laplace", CELLS)
+    bound = choose_space_bound(population, SPACE * (epsilon - cost), "laplace", CELLS)
     wanted = true.sum() / np.minimum(true, bound).sum()
     low, high = np.quantile(population.debias_draws(bound), [0.025, 0.975])
     return float(np.log(population.debias(bound) / wanted)), bool(low - SLACK <= wanted <= high + SLACK)

@@ -41,7 +41,7 @@ import numpy as np
 import gridveil.publishing.run as publish_module
 import gridveil.research.audit.study as audit_module
 import gridveil.trusted.kernel.kernel as kernel_module
-from gridveil.mechanisms.registry import names
+from gridveil.mechanisms.registry import list_names
 from gridveil.publishing.spec import make_spec
 from gridveil.release.format.label import Label
 from gridveil.release.format.write import write_release
@@ -81,7 +81,7 @@ def releases() -> Entries:
     with tempfile.TemporaryDirectory(prefix="gridveil-") as folder:
         readings, households = demo_town().write(Path(folder))
         tables = {"readings": readings, "households": households}
-        for mechanism in names():
+        for mechanism in list_names():
             for bound, settings in BOUNDS.items():
                 own = {**tables, **settings, "mechanism": mechanism, "out": f"{folder}/{mechanism} {bound}"}
                 with patch.object(publish_module, "write_release", wraps=write_release) as write:
@@ -136,7 +136,7 @@ def cubes(cases: list[str]) -> Entries:
 
 def audits() -> Entries:
     """Attack every mechanism under seeded noise."""
-    for mechanism in names():
+    for mechanism in list_names():
         effort = Effort() if mechanism in {"identity", "mosaic"} else TRANSCRIPT
         seeded = cache(partial(SeededLaplace, SEED))  # one and the same for all runs
         with patch.object(audit_module, "ExactNoise", seeded), patch.object(kernel_module, "ExactNoise", seeded):

@@ -10,7 +10,7 @@ from tests.codes import has_code
 
 from gridveil.geography.grid import Grid
 from gridveil.mechanisms.base import Mechanism
-from gridveil.mechanisms.registry import make, names, train_steps
+from gridveil.mechanisms.registry import list_names, make, train_steps
 from gridveil.model.arrays import Floats
 from gridveil.model.errors import UsageError
 from gridveil.model.window import Window
@@ -28,7 +28,7 @@ QUICK: dict[str, dict[str, Any]] = {
 """Settings with which a mechanism that trains is quick enough for a test."""
 
 CASES = {
-    **{name: (name, QUICK.get(name, {})) for name in names()},
+    **{name: (name, QUICK.get(name, {})) for name in list_names()},
     "granularity, fine": ("granularity", {"constant": 0.1}),
     "htf, no search": ("htf", {"rounds": 0}),
     "mosaic, staircase": ("mosaic", {"noise": "staircase"}),
@@ -57,7 +57,7 @@ START, HOUR = datetime(2013, 2, 4, tzinfo=UTC), timedelta(hours=1)
 ERRORS = (LinearNoise, NoisyParts, Posterior, Replicates)
 
 every_case = pytest.mark.parametrize("case", CASES)
-every_name = pytest.mark.parametrize("name", names())
+every_name = pytest.mark.parametrize("name", list_names())
 
 
 def kernel_for(mechanism: Mechanism, cube: Floats, epsilon: str, bound: Bound, seed: int = 1) -> Kernel:

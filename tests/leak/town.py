@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from gridveil.mechanisms.registry import defaults, names
+from gridveil.mechanisms.registry import list_defaults, list_names
 
 START = datetime(2013, 2, 4, tzinfo=UTC)
 STEPS, TRAIN, SIDE = 24, 48, 4
@@ -29,7 +29,7 @@ MOSAICS: dict[str, dict[str, Any]] = {
 }
 """More of mosaic: a stated bound that leaves the choice to it with staircase noise, and enough for regional looks."""
 
-PUBLICATIONS = [*product(names(), BOUNDS), *(("mosaic", more) for more in MOSAICS)]
+PUBLICATIONS = [*product(list_names(), BOUNDS), *(("mosaic", more) for more in MOSAICS)]
 """Names of mechanisms, and of how they are published."""
 
 
@@ -45,7 +45,7 @@ def settings(name: str, bound: str = "given", tables: Path = Path()) -> dict[str
         "steps": STEPS,
         "epsilon": "3",
         "mechanism": name,
-        "parameters": {key: small[key] for key in defaults(name) if key in small},
+        "parameters": {key: small[key] for key in list_defaults(name) if key in small},
         "no_ledger": True,
         "out": Path("release"),
         **{**BOUNDS, **MOSAICS}[bound],

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 
 from gridveil.mechanisms.base import Mechanism
-from gridveil.mechanisms.literature.grids import paint, subdivide, whole
+from gridveil.mechanisms.literature.grids import make_whole_box, paint, subdivide
 from gridveil.model.arrays import Floats
 from gridveil.model.window import Window
 from gridveil.simulate.sources import kernel_on
@@ -66,6 +66,6 @@ def check_noise_on_nothing(
 
 def blocky(shape: tuple[int, int, int], counts: tuple[int, int, int], seed: int = 0) -> tuple[Floats, Floats]:
     """Return a cube that is constant in each block of a grid, and the blocks' labels."""
-    labels = paint(subdivide(whole(shape), np.array([counts]))[0], shape)
+    labels = paint(subdivide(make_whole_box(shape), np.array([counts]))[0], shape)
     levels = np.random.default_rng(seed).permutation(np.arange(1, labels.max() + 2)) * (160 // (labels.max() + 1))
     return levels[labels].astype(np.float64), labels

@@ -16,20 +16,24 @@ NAMES = sorted(registry.COMPARISON_ONLY)
 
 @pytest.mark.parametrize("name", NAMES)
 def test_it_is_refused_with_the_reason_and_the_way_on(name: str) -> None:
-    for refused in (registry.make, lambda name, _: registry.defaults(name), lambda name, _: registry.summary(name)):
+    for refused in (
+        registry.make,
+        lambda name, _: registry.list_defaults(name),
+        lambda name, _: registry.describe(name),
+    ):
         with pytest.raises(UsageError) as refusal:
             refused(name, {})
         assert str(refusal.value).startswith(f"{name} is for comparisons only")
         assert registry.COMPARISON_ONLY[name].promise in str(refusal.value)
         assert "`gridveil compare`" in str(refusal.value)
-    assert name not in registry.names()
+    assert name not in registry.list_names()
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_third_party_cannot_take_its_name(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     entry = type("Entry", (), {"name": name, "load": staticmethod(lambda: object)})()
     monkeypatch.setattr("gridveil.model.registry.entry_points", lambda **_: [entry])
-    assert name not in registry.names()
+    assert name not in registry.list_names()
     with pytest.raises(UsageError, check=has_code("comparison-only")):
         registry.make(name, {})
 
@@ -59,7 +63,7 @@ def test_a_publication_stops_before_it_reads_anything(name: str, tmp_path: Path)
 def test_the_list_has_publishable_ones_first_and_promises_of_the_others(capsys: pytest.CaptureFixture[str]) -> None:
     mechanisms()
     publishable, _, others = capsys.readouterr().out.partition("For comparison only")
-    for name in registry.names():
+    for name in registry.list_names():
         assert f"{name}\n  " in publishable
     for name, words in registry.COMPARISON_ONLY.items():
         assert f"{name}\n  {words.summary}\n  promise: {words.promise}\n" in others

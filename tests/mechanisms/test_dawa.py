@@ -4,7 +4,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from gridveil.mechanisms.literature.dawa import Dawa, choose, nodes, number
+from gridveil.mechanisms.literature.dawa import Dawa, choose_buckets, label_runs, number_buckets
 from gridveil.model.window import Window
 from gridveil.simulate.sources import kernel_on
 from gridveil.trusted.kernel.bound import Bound
@@ -32,14 +32,14 @@ def test_the_partition_is_the_cheapest_of_all(steps: int) -> None:
     levels, pillars, random = (steps - 1).bit_length(), 20, np.random.default_rng(steps)
     costs, of_run = [], {}
     for level in range(1, levels + 1):
-        labels = nodes(1, 1, steps, level).ravel()
+        labels = label_runs(1, 1, steps, level).ravel()
         cost = 1 + random.exponential(2.0, (pillars, labels.max() + 1))
         costs.append(cost)
         for run in range(labels.max() + 1):
             inside = np.flatnonzero(labels == run)
             of_run[int(inside[0]), int(inside[-1]) + 1] = cost[:, run]
     of_run |= {(step, step + 1): np.ones(pillars) for step in range(steps)}
-    labels = number(choose(costs, pillars, steps, 1.0))
+    labels = number_buckets(choose_buckets(costs, pillars, steps, 1.0))
     for pillar in range(pillars):
         found = np.flatnonzero(np.diff(labels[pillar], prepend=-1)).tolist()
         runs = list(pairwise([*found, steps]))
@@ -49,12 +49,12 @@ def test_the_partition_is_the_cheapest_of_all(steps: int) -> None:
 
 def test_buckets_are_numbered_through_and_never_cross_pillars() -> None:
     chosen = np.array([[1, 1, 0, 0], [2, 2, 2, 2]], dtype=np.int8)
-    assert number(chosen).tolist() == [[0, 0, 1, 2], [3, 3, 3, 3]]
+    assert number_buckets(chosen).tolist() == [[0, 0, 1, 2], [3, 3, 3, 3]]
 
 
 def test_runs_of_a_level_cover_the_window_once() -> None:
-    assert nodes(1, 2, 5, 1).tolist() == [[[0, 0, 1, 1, -1], [2, 2, 3, 3, -1]]]
-    assert nodes(1, 2, 5, 3).tolist() == [[[0] * 5, [1] * 5]]
+    assert label_runs(1, 2, 5, 1).tolist() == [[[0, 0, 1, 1, -1], [2, 2, 3, 3, -1]]]
+    assert label_runs(1, 2, 5, 3).tolist() == [[[0] * 5, [1] * 5]]
 
 
 def test_without_noise_constant_runs_become_buckets() -> None:

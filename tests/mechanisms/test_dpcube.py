@@ -9,8 +9,14 @@ from tests.mechanisms.grid_cases import (
     release,
 )
 
-from gridveil.mechanisms.literature.dpcube import DpCube, all_cuts, best_cuts, box_sums, prefix_sums
-from gridveil.mechanisms.literature.grids import whole
+from gridveil.mechanisms.literature.dpcube import (
+    DpCube,
+    compute_box_sums,
+    compute_prefix_sums,
+    find_best_cuts,
+    list_cuts,
+)
+from gridveil.mechanisms.literature.grids import make_whole_box
 from gridveil.uncertainty import NoisyParts
 
 
@@ -42,9 +48,9 @@ def test_it_finds_the_blocks_of_a_cube_made_of_blocks() -> None:
 def test_the_best_cut_is_the_one_with_the_least_squared_deviation() -> None:
     cube = np.random.default_rng(0).integers(0, 1000, (4, 5, 6))
     cube[:, :3] += 300
-    box, axis, at = best_cuts(prefix_sums(cube), whole(cube.shape), scale=1e-6)
+    box, axis, at = find_best_cuts(compute_prefix_sums(cube), make_whole_box(cube.shape), scale=1e-6)
     left = {}
-    for axis_, at_ in zip(*all_cuts(whole(cube.shape))[1:], strict=True):
+    for axis_, at_ in zip(*list_cuts(make_whole_box(cube.shape))[1:], strict=True):
         sides = np.split(cube, [at_], axis=axis_)
         left[int(axis_), int(at_)] = sum(((side - side.mean()) ** 2).sum() for side in sides)
     assert len(left) == 3 + 4 + 5
@@ -55,7 +61,7 @@ def test_the_best_cut_is_the_one_with_the_least_squared_deviation() -> None:
 def test_sums_of_boxes() -> None:
     cube = np.random.default_rng(1).integers(-9, 9, (3, 4, 5))
     boxes = np.array([[[0, 3], [0, 4], [0, 5]], [[1, 2], [0, 3], [2, 5]]])
-    assert box_sums(prefix_sums(cube), boxes).tolist() == [cube.sum(), cube[1:2, 0:3, 2:5].sum()]
+    assert compute_box_sums(compute_prefix_sums(cube), boxes).tolist() == [cube.sum(), cube[1:2, 0:3, 2:5].sum()]
 
 
 def test_the_merge_weighs_by_variance() -> None:

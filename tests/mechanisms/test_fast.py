@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gridveil.mechanisms.literature.fast import Fast, Filter, SamplingSchedule, kalman
+from gridveil.mechanisms.literature.fast import Fast, Filter, SamplingSchedule, compute_gain
 from gridveil.model.window import Window
 from gridveil.simulate.sources import kernel_on
 from gridveil.trusted.kernel.bound import Bound
@@ -53,7 +53,7 @@ def test_surprises_shorten_the_interval() -> None:
 def test_the_filter_settles_where_theory_says() -> None:
     variance = np.array([50.0])
     for _ in range(60):
-        gain, variance = kalman(variance + 1.0, 2.0)
+        gain, variance = compute_gain(variance + 1.0, 2.0)
     assert gain[0] == pytest.approx(0.5)
     assert variance[0] == pytest.approx(1.0)
 

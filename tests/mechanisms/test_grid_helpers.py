@@ -3,24 +3,24 @@
 import numpy as np
 import pytest
 
-from gridveil.mechanisms.literature.granularity import halve, longest_axes
+from gridveil.mechanisms.literature.granularity import find_longest_axes, halve
 from gridveil.mechanisms.literature.grids import (
     TreeLevel,
-    blocks_worth,
+    choose_parts,
+    count_worthwhile_blocks,
     make_consistent,
-    near_cubes,
+    make_whole_box,
     paint,
     sides_of,
     sizes_of,
     subdivide,
-    whole,
 )
 
 
 @pytest.mark.parametrize("shape", [(1, 1, 1), (1, 1, 9), (5, 7, 24), (32, 32, 120)])
 @pytest.mark.parametrize("counts", [(1, 1, 1), (1, 1, 5), (3, 2, 7), (5, 7, 24)])
 def test_blocks_cover_everything_once(shape: tuple[int, int, int], counts: tuple[int, int, int]) -> None:
-    blocks, parents = subdivide(whole(shape), np.minimum(np.array([counts]), shape))
+    blocks, parents = subdivide(make_whole_box(shape), np.minimum(np.array([counts]), shape))
     assert len(blocks) == np.minimum(counts, shape).prod()
     assert (sides_of(blocks) >= 1).all()
     assert not parents.any()
@@ -30,7 +30,7 @@ def test_blocks_cover_everything_once(shape: tuple[int, int, int], counts: tuple
 
 
 def test_blocks_of_several_boxes_come_box_by_box() -> None:
-    boxes, _ = subdivide(whole((6, 4, 8)), np.array([[2, 1, 1]]))
+    boxes, _ = subdivide(make_whole_box((6, 4, 8)), np.array([[2, 1, 1]]))
     blocks, parents = subdivide(boxes, np.array([[1, 2, 1], [3, 1, 4]]))
     assert parents.tolist() == [0] * 2 + [1] * 12
     np.testing.assert_array_equal(paint(boxes, (6, 4, 8)), parents[paint(blocks, (6, 4, 8))])
@@ -39,26 +39,26 @@ def test_blocks_of_several_boxes_come_box_by_box() -> None:
 def test_the_rule_keeps_within_one_block_and_all_cells() -> None:
     sides = np.array([[32, 32, 120], [1, 1, 1], [1, 1, 9], [5, 7, 24]])
     for people in (-1e9, 0.0, 1.0, 1e3, 1e30):
-        worth = blocks_worth(np.full(4, people), 1.0, sides, 10.0)
-        counts = near_cubes(sides, worth)
+        worth = count_worthwhile_blocks(np.full(4, people), 1.0, sides, 10.0)
+        counts = choose_parts(sides, worth)
         assert (counts >= 1).all()
         assert (counts <= sides).all()
     np.testing.assert_array_equal(counts, sides)
     # In d dimensions (people * epsilon / constant) ** (2 / (d + 2)) per axis.
-    one, three = blocks_worth(np.full(2, 80.0), 1.0, np.array([[1, 1, 99], [99, 99, 99]]), 10.0)
+    one, three = count_worthwhile_blocks(np.full(2, 80.0), 1.0, np.array([[1, 1, 99], [99, 99, 99]]), 10.0)
     assert one == pytest.approx(8 ** (2 / 3))
     assert three == pytest.approx(8 ** (6 / 5))
 
 
 def test_blocks_come_out_as_many_as_wanted_and_near_cubic() -> None:
-    counts = near_cubes(np.array([[32, 32, 120]]), np.array([240.0]))[0]
+    counts = choose_parts(np.array([[32, 32, 120]]), np.array([240.0]))[0]
     assert counts.tolist() == [4, 4, 15]
-    assert near_cubes(np.array([[32, 32, 2]]), np.array([64.0])).tolist() == [[8, 8, 1]]
+    assert choose_parts(np.array([[32, 32, 2]]), np.array([64.0])).tolist() == [[8, 8, 1]]
 
 
 def test_halves_are_disjoint_and_what_cannot_be_split_stays() -> None:
     boxes = np.array([[[0, 4], [0, 2], [0, 6]], [[4, 5], [0, 1], [0, 1]]])
-    axes = longest_axes(boxes, (5, 2, 6))
+    axes = find_longest_axes(boxes, (5, 2, 6))
     assert axes[0] == 1  # all of y, all of t and four fifths of x: the first of the longest
     halves, parents = halve(boxes, np.array([2, 0]), np.array([5, 1]))
     assert parents.tolist() == [0, 0, 1]

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gridveil.mechanisms.literature.hb import Hb, best_branching, hierarchy, levels
-from gridveil.mechanisms.literature.linear import range_products
+from gridveil.mechanisms.literature.hb import Hb, build_hierarchy, choose_branching, list_levels
+from gridveil.mechanisms.literature.linear import count_shared_ranges
 from gridveil.model.window import Window
 from gridveil.simulate.sources import kernel_on
 from gridveil.trusted.kernel.bound import Bound
@@ -17,7 +17,7 @@ from gridveil.trusted.kernel.bound import Bound
 @given(st.integers(2, 300), st.integers(2, 300))
 def test_levels_are_nested_partitions_down_to_single_places(length: int, branching: int) -> None:
     before = np.array([0, length])
-    for limits in levels(length, branching):
+    for limits in list_levels(length, branching):
         assert np.isin(before, limits).all()
         assert np.ptp(np.diff(limits)) <= 1
         children = np.diff(np.searchsorted(limits, before))
@@ -28,17 +28,17 @@ def test_levels_are_nested_partitions_down_to_single_places(length: int, branchi
 
 def total_variance(length: int, branching: int) -> float:
     """Of all ranges, with noise in proportion to the number of levels: by matrices, as an oracle."""
-    strategy = hierarchy(length, branching)
+    strategy = build_hierarchy(length, branching)
     matrix = np.eye(length) if strategy is None else strategy
     count = matrix.sum(axis=0)
     assert (count == count[0]).all()
-    return float(count[0] ** 2 * (range_products(length) * np.linalg.inv(matrix.T @ matrix)).sum())
+    return float(count[0] ** 2 * (count_shared_ranges(length) * np.linalg.inv(matrix.T @ matrix)).sum())
 
 
 @pytest.mark.parametrize("length", [2, 7, 24, 32, 48, 64, 120, 168])
 def test_the_branching_is_the_best_one(length: int) -> None:
     best = min(total_variance(length, branching) for branching in range(2, length + 1))
-    assert total_variance(length, best_branching(length)) <= best * (1 + 1e-9)
+    assert total_variance(length, choose_branching(length)) <= best * (1 + 1e-9)
 
 
 def test_a_hierarchy_of_time_alone_pays_at_the_papers_size() -> None:
@@ -56,13 +56,13 @@ def test_a_hierarchy_of_time_alone_pays_at_the_papers_size() -> None:
     # Two levels, so the noise has twice the scale of an identity's; 11 blocks of 10 or 11 steps give a pillar's total.
     scale = 2 * 180 / 30
     total = np.sqrt((estimate.errors.time.sum(axis=0) ** 2).sum()) / 1000
-    sizes = np.diff(levels(120, 11)[0])
+    sizes = np.diff(list_levels(120, 11)[0])
     assert total == pytest.approx(np.sqrt(2 * scale**2 * (sizes / (1 + sizes)).sum()))
 
 
 def test_estimates_are_consistent_and_weigh_blocks_and_their_steps() -> None:
     """Two levels over four steps by hand: a block's sum is the weighted mean of its own and its steps' measurement."""
-    matrix = hierarchy(4, 2)
+    matrix = build_hierarchy(4, 2)
     assert matrix is not None
     answers = np.array([10.0, 6.0, 1.0, 3.0, 2.0, 1.0])
     estimate = np.linalg.pinv(matrix) @ answers

@@ -13,7 +13,7 @@ from tests.mechanisms.grid_cases import (
 )
 
 from gridveil.mechanisms.literature.granularity import Search
-from gridveil.mechanisms.literature.grids import whole
+from gridveil.mechanisms.literature.grids import make_whole_box
 from gridveil.mechanisms.literature.htf import Htf
 from gridveil.simulate.sources import kernel_on
 from gridveil.uncertainty import NoisyParts
@@ -33,14 +33,14 @@ def test_the_search_finds_an_edge(edge: int) -> None:
     cube = np.full((2, 2, 12), 10)
     cube[:, :, edge:] = 200
     kernel = kernel_on(cube, window(12), epsilon="1e9", bound=BOUND)
-    found = Search(kernel.session(), whole(cube.shape), np.array([2]), 1e7).best(rounds=4)
+    found = Search(kernel.session(), make_whole_box(cube.shape), np.array([2]), 1e7).best(rounds=4)
     assert found.tolist() == [edge]
 
 
 def test_the_search_measures_twice_a_round_and_once_before() -> None:
     for rounds in range(4):
         kernel = kernel_on(readings((1, 1, 100)), window(100), epsilon="1e9", bound=BOUND)
-        Search(kernel.session(), whole((1, 1, 100)), np.array([2]), 1e5).best(rounds)
+        Search(kernel.session(), make_whole_box((1, 1, 100)), np.array([2]), 1e5).best(rounds)
         assert [record.kind for record in kernel.records] == ["deviations"] * (2 * rounds + 1)
 
 

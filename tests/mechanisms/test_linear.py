@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from gridveil.geography.grid import Grid
-from gridveil.mechanisms.literature.linear import inverse
+from gridveil.mechanisms.literature.linear import invert
 from gridveil.mechanisms.registry import make
 from gridveil.model.window import Window
 from gridveil.simulate.sources import Nobody, Tape, kernel_on
@@ -104,7 +104,7 @@ def test_least_squares_has_the_least_variance_of_all_that_are_unbiased() -> None
     """Gauss and Markov: its covariance is that of generalised least squares, (A' S^-1 A)^-1."""
     generator = np.random.default_rng(3)
     matrix, scales = generator.normal(size=(9, 5)), generator.uniform(0.1, 3, 9)
-    back = inverse(matrix, scales)
+    back = invert(matrix, scales)
     np.testing.assert_allclose(back @ matrix, np.eye(5), atol=1e-12)
     best = np.linalg.inv(matrix.T @ np.diag(1 / scales**2) @ matrix)
     np.testing.assert_allclose((back * scales**2) @ back.T, best, rtol=1e-9, atol=1e-12)

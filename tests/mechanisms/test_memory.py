@@ -63,7 +63,7 @@ def test_nothing_of_the_size_of_the_cube_is_made(name: str, bounds: str, monkeyp
     monkeypatch.setattr(slabs, "SLAB_VALUES", 2**15)
     monkeypatch.setattr(learn, "ENSEMBLE", 1)
     for module in (mosaic, true_consumption):
-        monkeypatch.setattr(module, "draws_kept", lambda _: 8)
+        monkeypatch.setattr(module, "choose_draws", lambda _: 8)
     release(name, bounds, BEFORE)  # libraries import what they need: slow if it is watched
     tracemalloc.start()
     release(name, bounds, STEPS)

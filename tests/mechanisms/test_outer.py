@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from gridveil.mechanisms.inference.marginals import Marginals, project
-from gridveil.mechanisms.literature.outer import Outer, fit
+from gridveil.mechanisms.literature.outer import Outer, fit_outer
 from gridveil.model.window import Window
 from gridveil.simulate.sources import kernel_on
 from gridveil.trusted.kernel.bound import Bound
@@ -54,7 +54,7 @@ def test_values_are_never_negative_and_keep_the_total() -> None:
     """Nothing but noise: cells cut one by one would sum to hundreds of standard deviations."""
     noise = np.random.default_rng(0).laplace(0, 1, (50, 1024)), np.random.default_rng(1).laplace(0, 1, (50, 120))
     marginals = Marginals(noise[0], noise[1] + 1, 1.0, 1.0)
-    cells, steps = fit(marginals)
+    cells, steps = fit_outer(marginals)
     assert (cells >= 0).all()
     assert (steps >= 0).all()
     np.testing.assert_allclose(cells.sum(axis=-1), np.maximum(marginals.total(), 0))

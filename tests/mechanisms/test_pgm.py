@@ -5,7 +5,7 @@ import pytest
 from scipy.optimize import minimize_scalar
 
 from gridveil.mechanisms.inference.marginals import Marginals, project
-from gridveil.mechanisms.literature.pgm import Pgm, fit
+from gridveil.mechanisms.literature.pgm import Pgm, fit_pgm
 from gridveil.model.window import Window
 from gridveil.simulate.sources import kernel_on
 from gridveil.trusted.kernel.bound import Bound
@@ -31,7 +31,7 @@ def test_the_fit_is_the_least_squares_one_with_a_free_total(level: float) -> Non
     """Oracle: for a fixed total the best fit is a projection; the best total is found by search."""
     each = [noisy(seed, level) for seed in range(5)]
     together = Marginals(np.stack([m.cells for m in each]), np.stack([m.steps for m in each]), 2.0, 3.0)
-    for target, cells, steps in zip(each, *fit(together, 20_000), strict=True):
+    for target, cells, steps in zip(each, *fit_pgm(together, 20_000), strict=True):
         assert (cells > 0).all()
         assert (steps > 0).all()
         assert cells.sum() == pytest.approx(steps.sum())
@@ -47,17 +47,17 @@ def test_the_fit_is_the_least_squares_one_with_a_free_total(level: float) -> Non
 
 def test_rounds_never_raise_the_loss() -> None:
     target = noisy(0, 5.0)
-    losses = [loss(*fit(target, rounds), target) for rounds in (1, 2, 3, 5, 10, 50, 200, 1000)]
+    losses = [loss(*fit_pgm(target, rounds), target) for rounds in (1, 2, 3, 5, 10, 50, 200, 1000)]
     assert losses == sorted(losses, reverse=True)
 
 
 def test_many_fits_at_once_are_the_same_as_one_by_one() -> None:
     each = [noisy(seed, 5.0) for seed in range(4)]
     together = Marginals(np.stack([m.cells for m in each]), np.stack([m.steps for m in each]), 2.0, 3.0)
-    cells, steps = fit(together, 200)
+    cells, steps = fit_pgm(together, 200)
     for row, alone in enumerate(each):
-        np.testing.assert_allclose(cells[row], fit(alone, 200)[0])
-        np.testing.assert_allclose(steps[row], fit(alone, 200)[1])
+        np.testing.assert_allclose(cells[row], fit_pgm(alone, 200)[0])
+        np.testing.assert_allclose(steps[row], fit_pgm(alone, 200)[1])
 
 
 def test_a_product_is_found_again_without_noise() -> None:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import pywt
 
-from gridveil.mechanisms.literature.privelet import Privelet, wavelets
+from gridveil.mechanisms.literature.privelet import Privelet, make_wavelets
 from gridveil.model.window import Window
 from gridveil.simulate.sources import kernel_on
 from gridveil.trusted.kernel.bound import Bound
@@ -47,7 +47,7 @@ def test_wide_grids_get_wavelets_and_come_back_exactly() -> None:
 
 
 def test_wavelets_of_space_are_haar_wavelets() -> None:
-    rows = wavelets(1024)
+    rows = make_wavelets(1024)
     assert rows is not None
     series = np.random.default_rng(11).normal(size=1024)
     expected = np.concatenate(pywt.wavedec(series, "haar", mode="periodization"))

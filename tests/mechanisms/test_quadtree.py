@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gridveil.geography.grid import Grid
-from gridveil.mechanisms.inference.quadtree import QuadtreeLevel, depth_of_pillars, depth_of_quarters, levels
-from gridveil.mechanisms.stpt.series import Slice, equal_slices, labels_of, measure_series, weighted_slices
+from gridveil.mechanisms.inference.quadtree import QuadtreeLevel, depth_of_pillars, depth_of_quarters, make_levels
+from gridveil.mechanisms.stpt.series import Slice, make_equal_slices, make_labels, make_weighted_slices, measure_series
 from gridveil.model.errors import UsageError
 from gridveil.model.window import Window
 from gridveil.simulate.sources import kernel_on
@@ -26,7 +26,7 @@ def grid_of(nx: int, ny: int) -> Grid:
 def test_quarters_are_blocks_of_the_stated_index(nx: int, ny: int) -> None:
     deepest = depth_of_quarters(grid_of(nx, ny))
     assert 2**deepest <= min(nx, ny) < 2 ** (deepest + 1)
-    for level in levels(grid_of(nx, ny), deepest):
+    for level in make_levels(grid_of(nx, ny), deepest):
         assert level.blocks == 4**level.depth
         expected = [[(i * 2**level.depth // nx, j * 2**level.depth // ny) for j in range(ny)] for i in range(nx)]
         assert np.array_equal(
@@ -36,7 +36,7 @@ def test_quarters_are_blocks_of_the_stated_index(nx: int, ny: int) -> None:
 
 @given(sides, sides)
 def test_levels_are_nested_and_end_at_pillars(nx: int, ny: int) -> None:
-    ladder = levels(grid_of(nx, ny), depth_of_pillars(grid_of(nx, ny)))
+    ladder = make_levels(grid_of(nx, ny), depth_of_pillars(grid_of(nx, ny)))
     assert ladder[-1].blocks == nx * ny
     assert len(ladder) == 1 or ladder[-2].blocks < nx * ny
     cube = np.random.default_rng(0).uniform(size=(nx, ny))
@@ -55,18 +55,18 @@ def test_gather_scatter_and_rake_on_an_odd_grid() -> None:
 
 
 def test_slices_of_the_measured_design() -> None:
-    parts = weighted_slices(levels(grid_of(32, 32), 5), 100, lookback=6)
+    parts = make_weighted_slices(make_levels(grid_of(32, 32), 5), 100, lookback=6)
     assert [part.steps for part in parts] == [34, 10, 8, 8, 8, 32]
     assert [part.start for part in parts] == [66, 56, 48, 40, 32, 0]
     assert [part.rows for part in parts] == [34, 10, 1, 1, 1, 1]
 
 
 def test_slices_of_the_paper_are_cut_to_the_training_window() -> None:
-    parts = equal_slices(levels(grid_of(32, 32), 5), 100, lookback=6)
+    parts = make_equal_slices(make_levels(grid_of(32, 32), 5), 100, lookback=6)
     assert [(part.start, part.steps) for part in parts] == [(0, 17), (17, 17), (34, 17), (51, 17), (68, 17), (85, 15)]
 
 
-@pytest.mark.parametrize("share_out", [weighted_slices, equal_slices])
+@pytest.mark.parametrize("share_out", [make_weighted_slices, make_equal_slices])
 @given(nx=sides, ny=sides, train_steps=st.integers(1, 120), depth=st.integers(0, 5), lookback=st.integers(1, 8))
 def test_every_cell_and_step_enters_one_sum_of_its_own_block(
     share_out: Callable[[list[QuadtreeLevel], int, int], list[Slice]],
@@ -76,7 +76,7 @@ def test_every_cell_and_step_enters_one_sum_of_its_own_block(
     depth: int,
     lookback: int,
 ) -> None:
-    tree = levels(grid_of(nx, ny), min(depth, depth_of_quarters(grid_of(nx, ny))))
+    tree = make_levels(grid_of(nx, ny), min(depth, depth_of_quarters(grid_of(nx, ny))))
     try:
         parts = share_out(tree, train_steps, lookback)
     except UsageError as error:
@@ -91,7 +91,7 @@ def test_every_cell_and_step_enters_one_sum_of_its_own_block(
         assert (owner[part.start : part.end] == -1).all()
         owner[part.start : part.end] = part.level.depth
     assert (owner >= 0).all()
-    labels = labels_of(parts, train_steps)
+    labels = make_labels(parts, train_steps)
     assert np.array_equal(np.unique(labels), np.arange(sum(part.rows * part.level.blocks for part in parts)))
     for part in parts:
         mine = labels[:, :, part.start : part.end]
@@ -105,7 +105,7 @@ def test_series_are_the_block_sums_and_cost_epsilon_once() -> None:
     readings = np.random.default_rng(0).integers(0, 1000, (5, 6, 40))
     window = Window(datetime(2013, 2, 4, tzinfo=UTC), timedelta(hours=1), 10)
     kernel = kernel_on(readings, window, epsilon=1e9, bound=Bound(1000, 10_000), train_steps=30)
-    parts = weighted_slices(levels(grid_of(5, 6), 2), 30, lookback=3)
+    parts = make_weighted_slices(make_levels(grid_of(5, 6), 2), 30, lookback=3)
     series = measure_series(kernel.session(), parts, 30, 1e9)
     assert kernel.spent == pytest.approx(1e9)
     for each in series:

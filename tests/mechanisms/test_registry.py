@@ -15,11 +15,11 @@ from gridveil.simulate.sources import kernel_on
 DOCS = Path(__file__).parents[2] / "docs" / "mechanisms.md"
 
 
-@pytest.mark.parametrize("name", registry.names())
+@pytest.mark.parametrize("name", registry.list_names())
 def test_every_mechanism_has_a_line_and_can_be_made(name: str) -> None:
     assert isinstance(registry.make(name, {}), Mechanism)
-    assert registry.summary(name).endswith(".")
-    assert registry.make(name, registry.defaults(name)) == registry.make(name, {})
+    assert registry.describe(name).endswith(".")
+    assert registry.make(name, registry.list_defaults(name)) == registry.make(name, {})
     assert f"`{name}`" in DOCS.read_text()
 
 
@@ -41,7 +41,7 @@ def test_the_documented_mechanism_works_when_registered(tmp_path: Path, monkeypa
     code = re.findall(r"```python\n(.*?)```", DOCS.read_text(), re.DOTALL)
     install(tmp_path, registry.GROUP, "per-cell = my_package:PerCell", code[-1])
     monkeypatch.syspath_prepend(tmp_path)
-    assert registry.names()[-1] == "per-cell"
+    assert registry.list_names()[-1] == "per-cell"
     kernel = kernel_on(READINGS, WINDOW, epsilon="1e9", bound=BOUND, seed=None)
     estimate = registry.make("per-cell", {}).release(kernel.session())
     np.testing.assert_allclose(estimate.dense().sum(axis=2), READINGS.sum(axis=2))

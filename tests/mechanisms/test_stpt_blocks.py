@@ -4,8 +4,15 @@ import numpy as np
 import pytest
 
 from gridveil.geography.grid import Grid
-from gridveil.mechanisms.inference.quadtree import QuadtreeLevel, levels
-from gridveil.mechanisms.stpt.blocks import BlockSums, deepest_visible, distribute, measure_blocks, run_length, sum_runs
+from gridveil.mechanisms.inference.quadtree import QuadtreeLevel, make_levels
+from gridveil.mechanisms.stpt.blocks import (
+    BlockSums,
+    choose_run_length,
+    distribute,
+    find_deepest_visible,
+    measure_blocks,
+    sum_runs,
+)
 from gridveil.mechanisms.stpt.series import Pattern
 from gridveil.model.window import Window
 from gridveil.simulate.sources import kernel_on
@@ -29,12 +36,12 @@ FLAT = Pattern(np.full((6, 5), 500.0), np.ones(24), total_variance=36_000.0**2, 
     ],
 )
 def test_runs_are_as_short_as_noise_allows(total: float, steps: int, run: int) -> None:
-    assert run_length(total, scale=1.0, steps=steps) == run
+    assert choose_run_length(total, scale=1.0, steps=steps) == run
 
 
 def test_blocks_of_space_are_no_smaller_than_the_noise() -> None:
-    candidates = levels(Grid(0, 0, 8, 8, 8, 8), 3)
-    assert [deepest_visible(candidates, total, 1.0).depth for total in (0.1, 1, 3.9, 4, 15, 16, 63, 64, 1e9)] == [
+    candidates = make_levels(Grid(0, 0, 8, 8, 8, 8), 3)
+    assert [find_deepest_visible(candidates, total, 1.0).depth for total in (0.1, 1, 3.9, 4, 15, 16, 63, 64, 1e9)] == [
         *[0, 0, 0, 1, 1, 2, 2, 3, 3]
     ]
 

@@ -6,10 +6,10 @@ import pytest
 
 from gridveil.geography.grid import Grid
 from gridveil.mechanisms.base import silent
-from gridveil.mechanisms.inference.quadtree import levels
+from gridveil.mechanisms.inference.quadtree import make_levels
 from gridveil.mechanisms.stpt import network as learn
 from gridveil.mechanisms.stpt.network import Windows
-from gridveil.mechanisms.stpt.series import Series, Slice, equal_slices, harmonics, weighted_slices
+from gridveil.mechanisms.stpt.series import Series, Slice, make_equal_slices, make_harmonics, make_weighted_slices
 from gridveil.model.arrays import Floats
 from gridveil.model.window import Window
 
@@ -65,15 +65,15 @@ def ramp(slices: list[Slice], scale: float) -> list[Series]:
 
 
 def test_the_refined_forecast_starts_from_the_root_tail_and_the_right_hours(asked: Asked) -> None:
-    series = ramp(weighted_slices(levels(Grid(0, 0, 4, 4, 4, 4), 2), 30, 3), scale=1.0)
-    pattern = learn.refined_pattern(series, WINDOW, TRAINING, silent)
+    series = ramp(make_weighted_slices(make_levels(Grid(0, 0, 4, 4, 4, 4), 2), 30, 3), scale=1.0)
+    pattern = learn.learn_refined_pattern(series, WINDOW, TRAINING, silent)
     root_steps = series[0].part.steps
     mean = np.arange(30 - root_steps, 30).mean()
     assert len(asked.seeds) == 3
     assert asked.random == [10, 11, 12]
     for seeds, waves in zip(asked.seeds, asked.waves, strict=True):
         assert seeds == pytest.approx(np.array([[27, 28, 29]]) / mean)
-        known = harmonics(
+        known = make_harmonics(
             Window(WINDOW.before(2).start, WINDOW.step, 7)
         )  # the first value is followed two steps before
         assert waves == pytest.approx(known)
@@ -82,8 +82,8 @@ def test_the_refined_forecast_starts_from_the_root_tail_and_the_right_hours(aske
 
 
 def test_series_are_normalised_by_level_and_weighted_by_noise(asked: Asked) -> None:
-    series = ramp(weighted_slices(levels(Grid(0, 0, 4, 4, 4, 4), 2), 60, 3), scale=300.0)
-    learn.refined_pattern(series, WINDOW, TRAINING, silent)
+    series = ramp(make_weighted_slices(make_levels(Grid(0, 0, 4, 4, 4, 4), 2), 60, 3), scale=300.0)
+    learn.learn_refined_pattern(series, WINDOW, TRAINING, silent)
     windows, mean = asked.windows[0], 1600 * np.arange(60 - series[0].part.steps, 60).mean()
     of_root = series[0].part.steps - 3
     assert windows.weights[0, 0] == pytest.approx(1 / (2 * (300 / mean) ** 2 + 0.05))
@@ -94,8 +94,8 @@ def test_series_are_normalised_by_level_and_weighted_by_noise(asked: Asked) -> N
 
 @pytest.mark.parametrize("scale", [1.0, 50_000.0])
 def test_a_profile_is_flattened_as_far_as_it_is_noise(asked: Asked, scale: float) -> None:
-    series = ramp(weighted_slices(levels(Grid(0, 0, 4, 4, 4, 4), 2), 30, 3), scale)
-    pattern = learn.refined_pattern(series, WINDOW, TRAINING, silent)
+    series = ramp(make_weighted_slices(make_levels(Grid(0, 0, 4, 4, 4, 4), 2), 30, 3), scale)
+    pattern = learn.learn_refined_pattern(series, WINDOW, TRAINING, silent)
     assert len(asked.seeds) == 3
     mean = 1600 * np.arange(30 - series[0].part.steps, 30).mean()
     noise = 2 * (scale / mean) ** 2 / series[0].part.steps
@@ -106,8 +106,8 @@ def test_a_profile_is_flattened_as_far_as_it_is_noise(asked: Asked, scale: float
 
 
 def test_the_plain_forecast_continues_the_tail_of_every_deepest_block(asked: Asked) -> None:
-    slices = equal_slices(levels(Grid(0, 0, 4, 4, 4, 4), 1), 20, 3)
-    pattern = learn.plain_pattern(ramp(slices, 1.0), 50.0, 5, TRAINING, silent)
+    slices = make_equal_slices(make_levels(Grid(0, 0, 4, 4, 4, 4), 1), 20, 3)
+    pattern = learn.learn_plain_pattern(ramp(slices, 1.0), 50.0, 5, TRAINING, silent)
     assert asked.seeds[0] == pytest.approx(np.tile(2.0 * np.arange(17, 20), (4, 1)))
     assert asked.windows[0].values[0] == pytest.approx([0, 2, 4])  # 100 Wh per step and cell, in units of 50
     assert len(asked.windows[0].values) == 5 * (10 - 3)

@@ -6,7 +6,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from gridveil.mechanisms.stpt.parts import Calibration, Spread, release_parts, shares_of_parts, theorem8_scales
+from gridveil.mechanisms.stpt.parts import (
+    Calibration,
+    Spread,
+    compute_part_shares,
+    compute_theorem8_scales,
+    release_parts,
+)
 from gridveil.model.arrays import Floats, Ints
 from gridveil.model.window import Window
 from gridveil.simulate.sources import kernel_on
@@ -29,7 +35,7 @@ def test_the_oracle_of_two_pillar_types(calibration: Calibration, scale: float) 
 
 def test_theorem8_minimises_the_variance_of_the_sums() -> None:
     labels = np.array([[[0, 1, 1, 1, 1, 1, 1, 1, 1]]])
-    scales = theorem8_scales(labels, 1000, 9000)
+    scales = compute_theorem8_scales(labels, 1000, 9000)
     assert scales == pytest.approx([10.0, 20.0])
     budgets = np.array([1.0, 8.0]) ** (2 / 3)
     assert scales / scales[0] == pytest.approx(np.array([1.0, 8.0]) / budgets)
@@ -37,7 +43,7 @@ def test_theorem8_minimises_the_variance_of_the_sums() -> None:
 
 def test_theorem8_knows_the_window_bound() -> None:
     labels = np.array([[[0, 1, 1, 1, 1, 1, 1, 1, 1]]])
-    assert theorem8_scales(labels, 1000, 1000) == pytest.approx([10.0, 10.0])
+    assert compute_theorem8_scales(labels, 1000, 1000) == pytest.approx([10.0, 10.0])
 
 
 @given(
@@ -45,7 +51,7 @@ def test_theorem8_knows_the_window_bound() -> None:
     arrays(np.int64, (2, 3, 4), elements=st.integers(0, 3)),
 )
 def test_shares_are_fractions_of_their_part(weights: Floats, labels: Ints) -> None:
-    shares = shares_of_parts(weights, labels)
+    shares = compute_part_shares(weights, labels)
     assert (shares >= 0).all()
     for part in np.unique(labels):
         assert shares[labels == part].sum() == pytest.approx(1)
@@ -53,7 +59,7 @@ def test_shares_are_fractions_of_their_part(weights: Floats, labels: Ints) -> No
 
 def test_shares_follow_positive_weights_and_are_even_without_any() -> None:
     labels = np.array([0, 0, 0, 1, 1])
-    assert shares_of_parts(np.array([1.0, 3.0, -2.0, -1.0, 0.0]), labels).tolist() == [0.25, 0.75, 0, 0.5, 0.5]
+    assert compute_part_shares(np.array([1.0, 3.0, -2.0, -1.0, 0.0]), labels).tolist() == [0.25, 0.75, 0, 0.5, 0.5]
 
 
 @pytest.mark.parametrize("spread", ["proportional", "uniform"])

@@ -10,8 +10,8 @@ from scipy import stats
 
 from gridveil.geography.grid import Grid
 from gridveil.mechanisms.bounds import PrivateBound, TotalsDistribution
-from gridveil.mechanisms.inference.space import pinned, true_draws
-from gridveil.mechanisms.inference.true_consumption import about_the_truth
+from gridveil.mechanisms.inference.space import draw_true_cells, pin_total
+from gridveil.mechanisms.inference.true_consumption import infer_true_consumption
 from gridveil.mechanisms.registry import make
 from gridveil.model.window import Window
 from gridveil.publishing.statement import release_with_private_bound
@@ -36,7 +36,7 @@ def test_what_a_bound_cut_comes_back_on_average_and_in_few_cells() -> None:
     rng = np.random.default_rng(0)
     households = rng.choice(population.support, (200, 400), p=population.weights)
     bounded = np.minimum(households, bound).reshape(200, 20, 20)
-    draws = true_draws(bounded, population, bound, 1)
+    draws = draw_true_cells(bounded, population, bound, 1)
     assert draws.sum() / bounded.sum() == pytest.approx(population.debias(bound), rel=0.01)
     assert (draws >= bounded - 1e-6).all()
     more = draws > 1.1 * bounded  # where a draw has too few at the bound, all cells take a little
@@ -47,22 +47,22 @@ def test_what_a_bound_cut_comes_back_on_average_and_in_few_cells() -> None:
 
 @pytest.mark.parametrize("bound", [1e7, 5_001.0])
 def test_any_bound_gives_finite_draws(bound: float) -> None:
-    draws = true_draws(np.full((50, 3, 4), 4_000.0), lognormal_population(), bound, 0)
+    draws = draw_true_cells(np.full((50, 3, 4), 4_000.0), lognormal_population(), bound, 0)
     assert np.isfinite(draws).all()
     assert (draws > 0).all()
-    assert (true_draws(np.zeros((50, 3, 4)), lognormal_population(), bound, 0) == 0).all()
+    assert (draw_true_cells(np.zeros((50, 3, 4)), lognormal_population(), bound, 0) == 0).all()
 
 
 def test_totals_agree_with_what_was_measured_the_more_the_surer_it_is() -> None:
     rng = np.random.default_rng(3)
     draws = rng.gamma(10, 100, (200, 5, 5))
     mean = draws.mean(axis=0)
-    sure, sure_draws = pinned(mean, draws, (50_000.0, 100.0), 0)
+    sure, sure_draws = pin_total(mean, draws, (50_000.0, 100.0), 0)
     assert sure.sum() == pytest.approx(50_000, rel=1e-3)
     assert sure_draws.sum(axis=(1, 2)).std() == pytest.approx(10, rel=0.3)
-    vague, _ = pinned(mean, draws, (50_000.0, 1e14), 0)
+    vague, _ = pin_total(mean, draws, (50_000.0, 1e14), 0)
     assert vague.sum() == pytest.approx(mean.sum(), rel=1e-3)
-    nothing, no_draws = pinned(np.zeros((5, 5)), np.zeros((200, 5, 5)), (0.0, 0.0), 0)
+    nothing, no_draws = pin_total(np.zeros((5, 5)), np.zeros((200, 5, 5)), (0.0, 0.0), 0)
     assert not nothing.any()
     assert not no_draws.any()
 
@@ -98,7 +98,7 @@ def test_other_error_models_stay_about_the_noise() -> None:
     chosen = PrivateBound(Bound(23_000, 100_000), lognormal_population())
     values = np.ones((2, 2, 3))
     for errors in (NoisyParts(None, np.ones((1, 1, 1)), np.ones((1, 1, 1))), LinearNoise(None, None, None)):
-        assert type(about_the_truth(Estimate(values, errors), chosen, 24.0).errors) is type(errors)
+        assert type(infer_true_consumption(Estimate(values, errors), chosen, 24.0).errors) is type(errors)
 
 
 def test_replicates_of_a_mechanism_that_measured_no_regions() -> None:
@@ -107,7 +107,7 @@ def test_replicates_of_a_mechanism_that_measured_no_regions() -> None:
     rng = np.random.default_rng(2)
     values = np.full((16, 16, 24), 60_000 / 24)
     replicates = Replicates(60_000 * rng.normal(1, 0.05, (40, 1, 1)) * np.ones((40, 16, 16)), np.full((40, 24), 1 / 24))
-    estimate = about_the_truth(Estimate(values, replicates), chosen, 24.0)
+    estimate = infer_true_consumption(Estimate(values, replicates), chosen, 24.0)
     assert isinstance(estimate.errors, Posterior)
     totals = estimate.errors.space.sum(axis=(1, 2))
     assert totals.mean() == pytest.approx(estimate.dense().sum(), rel=0.03)

@@ -10,7 +10,7 @@ import pytest
 from tests.fuzz.oracle import refusal
 from tests.leak.town import settings, town, write
 
-from gridveil.mechanisms.registry import names
+from gridveil.mechanisms.registry import list_names
 from gridveil.model.errors import BudgetError, GridveilError, UsageError
 from gridveil.publishing.run import run
 from gridveil.publishing.spec import make_spec
@@ -42,7 +42,7 @@ PUBLISHED: dict[str, dict[str, Any]] = {
 }
 
 
-EVERY = [(name, edge) for name in names() for edge in PUBLISHED]
+EVERY = [(name, edge) for name in list_names() for edge in PUBLISHED]
 FEW = [("identity", edge) for edge in PUBLISHED] + [
     (name, edge) for name in ("fourier", "ug") for edge in list(PUBLISHED)[:6]
 ]

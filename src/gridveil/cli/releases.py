@@ -220,12 +220,12 @@ def demo(
 
 def mechanisms() -> None:
     """List the mechanisms with their parameters (set one with --set NAME=VALUE), then methods for comparison only."""
-    from gridveil.mechanisms.registry import COMPARISON_ONLY, defaults, names, summary
+    from gridveil.mechanisms.registry import COMPARISON_ONLY, describe, list_defaults, list_names
 
-    for name in names():
+    for name in list_names():
         typer.secho(name, bold=True)
-        typer.echo(f"  {summary(name)}")
-        parameters = ", ".join(f"{key}={value}" for key, value in defaults(name).items())
+        typer.echo(f"  {describe(name)}")
+        parameters = ", ".join(f"{key}={value}" for key, value in list_defaults(name).items())
         if parameters:
             typer.echo(f"  {parameters}")
     typer.echo("\nFor comparison only (`gridveil compare`); a publication with one of these is refused:\n")

@@ -41,8 +41,8 @@ _BUILT_IN = {
 _MECHANISMS = Registry[Any]("mechanism", GROUP, _BUILT_IN)  # dataclasses that are a `Mechanism`
 _PRESETS = {
     "stpt-paper": "gridveil.mechanisms.stpt:STPT_PAPER",
-    "fourier-20": "gridveil.mechanisms.literature.fourier:TWENTY",
-    "wavelet-20": "gridveil.mechanisms.literature.wavelet:TWENTY",
+    "fourier-20": "gridveil.mechanisms.literature.fourier:PRESET_20",
+    "wavelet-20": "gridveil.mechanisms.literature.wavelet:PRESET_20",
 }
 _WORDS = {
     "stpt-paper": "STPT as the paper describes it, made private: for comparison.",
@@ -73,17 +73,17 @@ COMPARISON_ONLY = {
 """These look at true values or promise less than the others. They have no class here: the evaluation runs them."""
 
 
-def names() -> list[str]:
+def list_names() -> list[str]:
     """Return the names of all mechanisms that may be published with, ours first."""
     return [name for name in _MECHANISMS.names() if name not in COMPARISON_ONLY]
 
 
-def summary(name: str) -> str:
+def describe(name: str) -> str:
     """Return a mechanism's description in one line."""
     return _WORDS.get(name) or (_class(name).__doc__ or "").strip().splitlines()[0]
 
 
-def defaults(name: str) -> dict[str, Any]:
+def list_defaults(name: str) -> dict[str, Any]:
     """Return a mechanism's parameters with their values."""
     mechanism = make(name, {})
     return {field.name: getattr(mechanism, field.name) for field in fields(mechanism)}  # type: ignore[arg-type]  # a mechanism is a dataclass

@@ -6,8 +6,8 @@ from dataclasses import asdict
 from datetime import date, timedelta
 
 from gridveil.mechanisms.base import Mechanism, Progress, silent
-from gridveil.mechanisms.bounds import choose_bound, debiased
-from gridveil.mechanisms.inference.true_consumption import about_the_truth
+from gridveil.mechanisms.bounds import choose_bound, debias_estimate
+from gridveil.mechanisms.inference.true_consumption import infer_true_consumption
 from gridveil.model.arrays import WH_PER_KWH
 from gridveil.model.window import Window
 from gridveil.publishing.plan import Plan, version
@@ -50,8 +50,8 @@ def release_with_private_bound(
     progress("choose the bound", 1.0)
     estimate = mechanism.release(kernel.session(chosen.bound), progress)
     if not error_bars:
-        return debiased(estimate, chosen)
-    return about_the_truth(estimate, chosen, timedelta(days=1) / kernel.session().window.step)
+        return debias_estimate(estimate, chosen)
+    return infer_true_consumption(estimate, chosen, timedelta(days=1) / kernel.session().window.step)
 
 
 # The privacy statement of a publication: public settings, what the kernel recorded, and the ledger's debit.

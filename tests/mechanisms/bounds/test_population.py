@@ -10,10 +10,10 @@ from gridveil.mechanisms.bounds import (
     DRAWS,
     TotalsDistribution,
     choose_bound,
-    debiased,
+    choose_space_bound,
+    debias_estimate,
     histogram_epsilon,
     measure_population,
-    space_bound,
 )
 from gridveil.model.window import Window
 from gridveil.simulate.sources import ArraySource, SeededLaplace
@@ -91,10 +91,10 @@ def test_moments_of_a_known_population() -> None:
 
 def test_bounds_rise_with_the_budget_and_with_better_noise() -> None:
     population = known(lognormal(1000, 120))
-    bounds = [space_bound(population, epsilon, "laplace", 1024) for epsilon in (0.01, 0.3, 1, 3, 10, 30, 1e9)]
+    bounds = [choose_space_bound(population, epsilon, "laplace", 1024) for epsilon in (0.01, 0.3, 1, 3, 10, 30, 1e9)]
     assert bounds == sorted(bounds)
     assert bounds[-1] == pytest.approx(population.support[-1], abs=1)
-    assert space_bound(population, 10, "staircase", 1024) >= bounds[4]
+    assert choose_space_bound(population, 10, "staircase", 1024) >= bounds[4]
 
 
 def test_a_factor_takes_values_and_errors_along() -> None:
@@ -102,15 +102,15 @@ def test_a_factor_takes_values_and_errors_along() -> None:
     factor = chosen.population.debias(chosen.bound.window)
     assert factor > 1
     values = np.ones((4, 4, 24))
-    parts = debiased(Estimate(values, NoisyParts(None, np.full((1, 1, 1), 2.0), np.ones((1, 1, 1)))), chosen)
+    parts = debias_estimate(Estimate(values, NoisyParts(None, np.full((1, 1, 1), 2.0), np.ones((1, 1, 1)))), chosen)
     np.testing.assert_allclose(parts.values, factor)
     assert isinstance(parts.errors, NoisyParts)
     np.testing.assert_allclose(parts.errors.scales, 2 * factor)
     for time in (None, np.full((24, 3), 0.5)):
-        linear = debiased(Estimate(values, LinearNoise(None, None, time)), chosen)
+        linear = debias_estimate(Estimate(values, LinearNoise(None, None, time)), chosen)
         assert isinstance(linear.errors, LinearNoise)
         np.testing.assert_allclose(linear.errors.time, factor * (np.eye(24) if time is None else time))
-    many = debiased(Estimate(values, Replicates(np.ones((DRAWS + 5, 4, 4)), np.ones((DRAWS + 5, 24)))), chosen)
+    many = debias_estimate(Estimate(values, Replicates(np.ones((DRAWS + 5, 4, 4)), np.ones((DRAWS + 5, 24)))), chosen)
     assert isinstance(many.errors, Replicates)
     factors = chosen.population.debias_draws(chosen.bound.window)
     np.testing.assert_allclose(many.errors.space[:, 0, 0], np.append(factors, factors[:5]))

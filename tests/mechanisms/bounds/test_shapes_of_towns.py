@@ -5,8 +5,8 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 import pytest
 
-from gridveil.mechanisms.bounds import DRAWS, common_bound, space_bound
-from gridveil.mechanisms.bounds.bounds import noise_variance
+from gridveil.mechanisms.bounds import DRAWS, choose_common_bound, choose_space_bound
+from gridveil.mechanisms.bounds.bounds import compute_noise_variance
 from gridveil.mechanisms.bounds.histogram import Bins
 from gridveil.mechanisms.bounds.population import TotalsDistribution, fit_population
 from gridveil.model.window import Window
@@ -49,7 +49,7 @@ def test_other_populations(kind: str, epsilon: float) -> None:
     totals = kinds(kind)
     population = fitted(totals, epsilon, 0)
     for cells in (1, 1024):
-        bound = common_bound(population, 3.0, "laplace", cells, HOURS)
+        bound = choose_common_bound(population, 3.0, "laplace", cells, HOURS)
         assert 1 <= bound <= 23_000 * HOURS
         assert np.isfinite(population.debias_draws(bound)).all()
     assert population.households == pytest.approx(len(totals), rel=0.5)
@@ -85,14 +85,14 @@ def test_fits_repeat_and_draws_are_around_the_mean() -> None:
 
 def test_noise_of_the_staircase() -> None:
     # The figures of mosaic.md: standard deviations at epsilon 10 and 16, in units of the bound.
-    assert noise_variance("staircase", 10.0) ** 0.5 == pytest.approx(0.029, abs=5e-4)
-    assert noise_variance("staircase", 16.0) ** 0.5 == pytest.approx(0.004, abs=5e-4)
+    assert compute_noise_variance("staircase", 10.0) ** 0.5 == pytest.approx(0.029, abs=5e-4)
+    assert compute_noise_variance("staircase", 16.0) ** 0.5 == pytest.approx(0.004, abs=5e-4)
     for epsilon in (1e-9, 0.1, 1.0, 10.0, 1e9):
-        assert 0 <= noise_variance("staircase", epsilon) <= noise_variance("laplace", epsilon)
+        assert 0 <= compute_noise_variance("staircase", epsilon) <= compute_noise_variance("laplace", epsilon)
 
 
 def test_bounds_stay_among_the_households() -> None:
     totals = np.random.default_rng(3).lognormal(np.log(400 * HOURS), 0.8, 1000)
     population = fitted(totals, 1.0, 0)
-    assert space_bound(population, 1e9, "staircase", 1024) <= population.quantile(1 - 0.1 / 1000)
-    assert space_bound(population, 1e-6, "laplace", 1024) == pytest.approx(population.quantile(0.3), rel=0.03)
+    assert choose_space_bound(population, 1e9, "staircase", 1024) <= population.quantile(1 - 0.1 / 1000)
+    assert choose_space_bound(population, 1e-6, "laplace", 1024) == pytest.approx(population.quantile(0.3), rel=0.03)

@@ -6,8 +6,8 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 import pytest
 
-from gridveil.mechanisms.bounds import common_bound, space_bound
-from gridveil.mechanisms.bounds.histogram import HEAVY, RATIO, WIDE, Bins, Shapes
+from gridveil.mechanisms.bounds import choose_common_bound, choose_space_bound
+from gridveil.mechanisms.bounds.histogram import HEAVY_CHANCE, RATIO, WIDE_RATIOS, Bins, Shapes
 from gridveil.mechanisms.bounds.population import TotalsDistribution, fit_population
 from gridveil.model.window import Window
 from gridveil.trusted.kernel.bound import Bound
@@ -60,7 +60,7 @@ def test_what_the_histogram_shows_is_believed(make: TownMaker) -> None:
         random = np.random.default_rng([seed, 6])
         totals = make(2000, random)
         population = fitted(totals, 0.316, random)
-        bound = space_bound(population, 6.0, "laplace", 1024)
+        bound = choose_space_bound(population, 6.0, "laplace", 1024)
         true = ratio(totals, bound)
         low, high = np.quantile(population.debias_draws(bound), [0.025, 0.975])
         errors.append(np.log(population.debias(bound) / true))
@@ -100,7 +100,7 @@ def test_equal_households_are_anywhere_in_their_bin() -> None:
 def test_businesses_do_not_raise_the_bound_to_theirs_unless_it_pays() -> None:
     random = np.random.default_rng(4)
     population = fitted(with_businesses(2000, random), 1.0, random)
-    bounds = [common_bound(population, epsilon, "laplace", 1024, HOURS) for epsilon in (0.5, 3.0, 10.0, 1000.0)]
+    bounds = [choose_common_bound(population, epsilon, "laplace", 1024, HOURS) for epsilon in (0.5, 3.0, 10.0, 1000.0)]
     assert bounds == sorted(bounds)
     assert bounds[0] < population.quantile(0.9)
     assert bounds[-1] > population.quantile(0.97)
@@ -109,7 +109,7 @@ def test_businesses_do_not_raise_the_bound_to_theirs_unless_it_pays() -> None:
 def test_shapes_are_distributions_and_their_chances_add_up() -> None:
     shapes = Shapes.of(BINS)
     assert np.exp(shapes.prior).sum() == pytest.approx(1)
-    assert np.exp(shapes.prior[shapes.heavy]).sum() == pytest.approx(HEAVY)
+    assert np.exp(shapes.prior[shapes.heavy]).sum() == pytest.approx(HEAVY_CHANCE)
     np.testing.assert_allclose(shapes.parts.sum(axis=1), 1)
     some = np.arange(0, len(shapes.parts), 97)
     np.testing.assert_allclose(BINS.masses(shapes.points(some)), shapes.parts[some])
@@ -118,7 +118,7 @@ def test_shapes_are_distributions_and_their_chances_add_up() -> None:
 def test_bins_are_wide_where_few_households_are() -> None:
     ratios = BINS.edges[2:] / BINS.edges[1:-1]
     np.testing.assert_allclose(ratios[:-1], RATIO, rtol=1e-3)
-    assert ratios[-1] == pytest.approx(RATIO**WIDE, rel=1e-3)
+    assert ratios[-1] == pytest.approx(RATIO**WIDE_RATIOS, rel=1e-3)
     assert (np.diff(BINS.support) > 0).all()
     for at in range(len(BINS.edges)):
         places = BINS.places[np.digitize(BINS.support, BINS.edges) == at + 1]

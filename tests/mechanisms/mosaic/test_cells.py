@@ -5,7 +5,7 @@ import pytest
 
 from gridveil.mechanisms.bounds.population import TotalsDistribution
 from gridveil.mechanisms.inference.cells import Lumps
-from gridveil.mechanisms.inference.field import Evidence, FieldLevel, Waves, fit
+from gridveil.mechanisms.inference.field import Evidence, FieldLevel, Waves, fit_field
 from gridveil.mechanisms.inference.totals import NoiseBins
 from gridveil.trusted.kernel.session import Measurement
 from gridveil.trusted.kernel.staircase import choose_staircase
@@ -93,7 +93,7 @@ def test_field_finds_a_hill_and_a_plain() -> None:
     for truth in (hill, np.full(64, 3.0)):
         # Numbers of households, all known: the evidence of a rate is Poisson's.
         evidence = Evidence.of(log_rates, np.exp(truth) * log_rates[:, None] - np.exp(log_rates)[:, None])
-        found = fit(waves, waves.prior(1.0, 2.0), evidence, np.zeros(64), level, np.zeros(64))
+        found = fit_field(waves, waves.prior(1.0, 2.0), evidence, np.zeros(64), level, np.zeros(64))
         errors = waves.regions @ found.coefficients - truth
         assert np.abs(errors).max() < 4 * found.variances(waves.regions).max() ** 0.5
         np.testing.assert_allclose(waves.at_cells(found.coefficients).ravel(), waves.regions @ found.coefficients)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from gridveil.mechanisms.mosaic import Mosaic
-from gridveil.mechanisms.mosaic.measured import divide
+from gridveil.mechanisms.mosaic.measured import divide_budget
 from gridveil.mechanisms.registry import make
 from gridveil.model.window import Window
 from gridveil.simulate.rehearse import mre, range_sums
@@ -92,6 +92,6 @@ def test_a_public_profile_is_where_it_starts_from() -> None:
 
 def test_every_part_of_the_budget_is_spent() -> None:
     for epsilon in (0.01, 1.0, 30.0):
-        spending = divide(epsilon, 1000.0)
+        spending = divide_budget(epsilon, 1000.0)
         assert spending.total + spending.space + spending.time == pytest.approx(epsilon)
         assert min(spending.total, spending.space, spending.time) > 0

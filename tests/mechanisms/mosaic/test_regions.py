@@ -8,10 +8,10 @@ from gridveil.mechanisms.bounds import TotalsDistribution
 from gridveil.mechanisms.mosaic.regions import (
     RegionalProfiles,
     RegionPlan,
+    choose_region_bound,
+    detect_differences,
     fit_regions,
-    look_bound,
     plan_regions,
-    regions_differ,
 )
 from gridveil.model.window import Window
 from gridveil.research.datasets.dataset import Dataset, Placed
@@ -101,7 +101,7 @@ def test_a_household_meets_each_look_with_its_bound_alone() -> None:
     town = placed(districts=True)
     plan = plan_of(1000, 10.0)
     asked = kernel(town, 10.0)
-    regions_differ(asked.session(), plan, BOUND)
+    detect_differences(asked.session(), plan, BOUND)
     assert asked.spent == pytest.approx(plan.test.epsilon, rel=1e-8)
     asked.session().sums(plan.full.labels(), plan.full.epsilon, bound=BOUND)
     assert asked.spent == pytest.approx(plan.test.epsilon + plan.full.epsilon, rel=1e-8)
@@ -109,8 +109,8 @@ def test_a_household_meets_each_look_with_its_bound_alone() -> None:
 
 def test_districts_are_seen_and_their_absence_too() -> None:
     plan, different, alike = plan_of(1000, 30.0), placed(districts=True), placed(districts=False)
-    assert all(regions_differ(kernel(different, 30.0, seed).session(), plan, BOUND) for seed in range(10))
-    assert sum(regions_differ(kernel(alike, 30.0, seed).session(), plan, BOUND) for seed in range(10)) <= 1
+    assert all(detect_differences(kernel(different, 30.0, seed).session(), plan, BOUND) for seed in range(10))
+    assert sum(detect_differences(kernel(alike, 30.0, seed).session(), plan, BOUND) for seed in range(10)) <= 1
 
 
 def test_without_noise_the_regions_own_days_are_found() -> None:
@@ -160,7 +160,7 @@ def test_noise_alone_makes_no_districts() -> None:
 def test_the_looks_have_a_low_bound_unless_one_is_given() -> None:
     totals = np.linspace(1e3, 1e5, 100)
     people = TotalsDistribution(100.0, 0.1, totals, np.full(100, 0.01), np.ones(1), np.ones((1, 100)))
-    free = look_bound(Bound(23_000, 23_000 * 120), 120, people)
+    free = choose_region_bound(Bound(23_000, 23_000 * 120), 120, people)
     assert free.step == 23_000
     assert 55_000 < free.window < 65_000
-    assert look_bound(BOUND, 120, people) == BOUND
+    assert choose_region_bound(BOUND, 120, people) == BOUND

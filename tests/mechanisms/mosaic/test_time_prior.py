@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 import pytest
 
-from gridveil.mechanisms.mosaic.calendar_prior import CalendarPrior, PriorSpread, grouped
+from gridveil.mechanisms.mosaic.calendar_prior import CalendarPrior, PriorSpread, sum_groups
 from gridveil.model.window import Window
 
 SPREAD = PriorSpread(0.3, 0.05, 0.1)
@@ -53,4 +53,4 @@ def test_weekends_have_a_shape_of_their_own() -> None:
 
 
 def test_weights_are_summed_by_label() -> None:
-    np.testing.assert_array_equal(grouped(np.array([1, 0, 1]), np.array([[1.0], [2.0], [4.0]])), [[2.0], [5.0]])
+    np.testing.assert_array_equal(sum_groups(np.array([1, 0, 1]), np.array([[1.0], [2.0], [4.0]])), [[2.0], [5.0]])

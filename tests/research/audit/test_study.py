@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gridveil.mechanisms.registry import names
+from gridveil.mechanisms.registry import list_names
 from gridveil.research.audit import study, together
 from gridveil.research.audit.bound import lower_bound
 from gridveil.research.audit.canaries import canaries
@@ -37,7 +37,7 @@ def _worlds_are_let_go() -> Iterator[None]:
     _worlds.cache_clear()
 
 
-@pytest.mark.parametrize("mechanism", names())
+@pytest.mark.parametrize("mechanism", list_names())
 def test_every_mechanism_can_be_attacked_and_no_answer_loses_more_than_is_claimed(mechanism: str) -> None:
     """Under a given bound and a private one. The loss of all answers is exact: no chance takes part."""
     losses = []
@@ -82,7 +82,7 @@ def test_errors_are_shared_out_among_all_bounds() -> None:
     effort = Effort()
     attacks = [attack for name in family("mine") for attack in attacks_on(name, effort)]
     assert error_of_each(family("mine"), effort) * sum(attack.tests for attack in attacks) == pytest.approx(ERROR)
-    assert {attack.mechanism for attack in attacks} == {*names(), "mine"}
+    assert {attack.mechanism for attack in attacks} == {*list_names(), "mine"}
     assert {attack.canary for attack in attacks_on("mosaic", effort)} == {attack.canary for attack in attacks}
 
 
@@ -159,7 +159,7 @@ def test_attacks_that_cannot_refute_a_claim_say_so() -> None:
 
 def test_every_attack_of_a_full_audit_at_epsilon_1_could_refute_it() -> None:
     each, effort = error_of_each(family(), Effort()), Effort()
-    least_runs = min(attack.runs for name in names() for attack in attacks_on(name, effort) if attack.runs)
+    least_runs = min(attack.runs for name in list_names() for attack in attacks_on(name, effort) if attack.runs)
     certain = lower_bound([1.0] * least_runs, [0.0] * least_runs, error=each)
     assert 1 < certain.lower == certain.ceiling < 3
 
@@ -170,8 +170,8 @@ def test_the_page_shows_the_kept_audit() -> None:
 
 def test_the_kept_audit_is_of_all_mechanisms_and_objects_to_nothing() -> None:
     found = json.loads(KEPT.read_text())
-    assert [entry["mechanism"] for entry in found] == names()
-    assert set(LEAST) == set(names())
+    assert [entry["mechanism"] for entry in found] == list_names()
+    assert set(LEAST) == set(list_names())
     assert objections(found) == []
     for entry in found:
         assert set(entry) >= NAMES

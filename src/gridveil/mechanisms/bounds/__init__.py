@@ -1,6 +1,12 @@
 """How households' window totals are distributed, from a noisy histogram, and the bounds and corrections it gives."""
 
-from gridveil.mechanisms.bounds.bounds import PrivateBound, choose_bound, common_bound, debiased, space_bound
+from gridveil.mechanisms.bounds.bounds import (
+    PrivateBound,
+    choose_bound,
+    choose_common_bound,
+    choose_space_bound,
+    debias_estimate,
+)
 from gridveil.mechanisms.bounds.histogram import histogram_epsilon
 from gridveil.mechanisms.bounds.population import DRAWS, TotalsDistribution, measure_population
 
@@ -9,9 +15,9 @@ __all__ = [
     "PrivateBound",
     "TotalsDistribution",
     "choose_bound",
-    "common_bound",
-    "debiased",
+    "choose_common_bound",
+    "choose_space_bound",
+    "debias_estimate",
     "histogram_epsilon",
     "measure_population",
-    "space_bound",
 ]

@@ -9,7 +9,7 @@ import numpy as np
 
 from gridveil.mechanisms.bounds.histogram import histogram_epsilon
 from gridveil.mechanisms.bounds.population import TotalsDistribution, measure_population
-from gridveil.mechanisms.inference.marginals import even_share
+from gridveil.mechanisms.inference.marginals import compute_even_share
 from gridveil.model.arrays import Floats
 from gridveil.trusted.kernel.bound import Bound
 from gridveil.trusted.kernel.session import NoiseKind, Session
@@ -17,23 +17,23 @@ from gridveil.uncertainty import Estimate
 
 # Which window bound pays: low bounds need little noise, but cut away what only a factor can put back.
 
-QUERY = 0.1
+QUERY_SHARE = 0.1
 """The part of the map that a typical range query covers."""
-UNEVEN = 2.0
+UNEVENNESS = 2.0
 """How much more noise counts where cells do not lend strength to each other: empty places keep noise, and relative
 errors are large there. (With a coefficient of variation c of the density, (1 + 3c^2) / (1 + c^2): 2 at c = 1.)"""
-CLUSTER = 0.1
+CLUSTERING = 0.1
 """How far a region's totals may be from everyone's, as a part of them: heavy users live beside heavy users."""
-PERIOD = 0.5
+PERIOD_SHARE = 0.5
 """The part of the window that a typical query covers, times how much smoothing in time lessens noise."""
-HABITS, SHAPE = 0.35, 0.05
+HABIT_SD, SHAPE_SD = 0.35, 0.05
 """How far a household's part of a period strays from everyone's, and how far that of all heavy users together does."""
-LEAST, BEYOND = 0.3, 0.2
+LOWEST_QUANTILE, HOUSEHOLDS_BEYOND = 0.3, 0.2
 """The lowest bound considered is this quantile: below it the sum hardly depends on how much anyone uses. And how many
 households are expected beyond the highest: to pay for fewer would be to pay for the tail of a fit."""
 
 
-def noise_variance(noise: NoiseKind, epsilon: float) -> float:
+def compute_noise_variance(noise: NoiseKind, epsilon: float) -> float:
     """Return the variance of the noise of a sum with sensitivity 1.
 
     The staircase's is that of Geng and Viswanath with the best inner step.
@@ -46,37 +46,39 @@ def noise_variance(noise: NoiseKind, epsilon: float) -> float:
     return min(laplace, stairs)
 
 
-def space_bound(population: TotalsDistribution, epsilon: float, noise: NoiseKind, cells: int) -> int:
+def choose_space_bound(population: TotalsDistribution, epsilon: float, noise: NoiseKind, cells: int) -> int:
     """Return the bound, Wh, for the sums of `cells` cells that cost `epsilon` together.
 
     It makes the expected squared relative error of a range query least: its cells' noise, heavy users here and light
     ones there whom one factor for all puts back wrongly, and what is not known about that factor.
     """
-    cuts = _Cuts.of(population)
-    return cuts.best(_space_noise(noise, epsilon, cells) * cuts.noise + cuts.space(cells))
+    cuts = _ClippingErrors.of(population)
+    return cuts.best(_compute_space_noise(noise, epsilon, cells) * cuts.noise + cuts.space(cells))
 
 
-def common_bound(population: TotalsDistribution, epsilon: float, noise: NoiseKind, cells: int, steps: int) -> int:
+def choose_common_bound(
+    population: TotalsDistribution, epsilon: float, noise: NoiseKind, cells: int, steps: int
+) -> int:
     """Return one bound, Wh, for a mechanism that divides `epsilon` between space and time in its own way."""
-    cuts, share = _Cuts.of(population), even_share(cells, steps)
+    cuts, share = _ClippingErrors.of(population), compute_even_share(cells, steps)
     of_space, of_time = (
-        _space_noise(noise, share * epsilon, cells),
-        _time_noise("laplace", (1 - share) * epsilon, steps),
+        _compute_space_noise(noise, share * epsilon, cells),
+        _compute_time_noise("laplace", (1 - share) * epsilon, steps),
     )
-    return cuts.best((UNEVEN * of_space + of_time) * cuts.noise + cuts.space(cells) + cuts.time(steps))
+    return cuts.best((UNEVENNESS * of_space + of_time) * cuts.noise + cuts.space(cells) + cuts.time(steps))
 
 
-def _space_noise(noise: NoiseKind, epsilon: float, cells: int) -> float:
+def _compute_space_noise(noise: NoiseKind, epsilon: float, cells: int) -> float:
     """Return the noise variance of a query's sum at bound 1, scaled up to the whole map."""
-    return noise_variance(noise, epsilon) * cells / max(QUERY, 1 / cells)
+    return compute_noise_variance(noise, epsilon) * cells / max(QUERY_SHARE, 1 / cells)
 
 
-def _time_noise(noise: NoiseKind, epsilon: float, steps: int) -> float:
-    return noise_variance(noise, epsilon) * steps / max(PERIOD, 1 / steps)
+def _compute_time_noise(noise: NoiseKind, epsilon: float, steps: int) -> float:
+    return compute_noise_variance(noise, epsilon) * steps / max(PERIOD_SHARE, 1 / steps)
 
 
 @dataclass(frozen=True)
-class _Cuts:
+class _ClippingErrors:
     """What each of many bounds does to a population, as squared errors relative to all consumption."""
 
     bounds: Floats
@@ -92,11 +94,11 @@ class _Cuts:
     """Of the factor itself."""
 
     @classmethod
-    def of(cls, population: TotalsDistribution) -> _Cuts:
+    def of(cls, population: TotalsDistribution) -> _ClippingErrors:
         """Return what every total of the support would do as a bound."""
         support, weights, mean = population.support, population.weights, population.mean()
-        highest = population.quantile(1 - min(BEYOND / population.households, 1 - LEAST))
-        bounds = support[(support >= population.quantile(LEAST)) & (support <= highest)]
+        highest = population.quantile(1 - min(HOUSEHOLDS_BEYOND / population.households, 1 - LOWEST_QUANTILE))
+        bounds = support[(support >= population.quantile(LOWEST_QUANTILE)) & (support <= highest)]
         kept = np.minimum(support, bounds[:, None])
         bounded = kept @ weights
         factors = mean / bounded
@@ -114,14 +116,14 @@ class _Cuts:
 
     def space(self, cells: int) -> Floats:
         """Return the error of a typical part of the map, besides noise."""
-        query = max(QUERY, 1 / cells)
-        mixed = self.left * (1 / query - 1) + (CLUSTER * (1 - self.follows)) ** 2 * (1 - query)
+        query = max(QUERY_SHARE, 1 / cells)
+        mixed = self.left * (1 / query - 1) + (CLUSTERING * (1 - self.follows)) ** 2 * (1 - query)
         return np.asarray(mixed + self.factor, dtype=np.float64)
 
     def time(self, steps: int) -> Floats:
         """Return the error of a typical part of the window, besides noise; there is none in a single step."""
-        period = max(PERIOD, 1 / steps)
-        return np.asarray((HABITS**2 * self.left + (SHAPE * self.cut) ** 2) * (1 - period), dtype=np.float64)
+        period = max(PERIOD_SHARE, 1 / steps)
+        return np.asarray((HABIT_SD**2 * self.left + (SHAPE_SD * self.cut) ** 2) * (1 - period), dtype=np.float64)
 
     def best(self, errors: Floats) -> int:
         """Return the bound with the least error."""
@@ -146,11 +148,11 @@ def choose_bound(measure: Session, noise: NoiseKind = "laplace") -> PrivateBound
     """
     epsilon = histogram_epsilon(measure.epsilon)
     population = measure_population(measure, epsilon)
-    best = common_bound(population, measure.epsilon - epsilon, noise, measure.grid.cells, measure.window.steps)
+    best = choose_common_bound(population, measure.epsilon - epsilon, noise, measure.grid.cells, measure.window.steps)
     return PrivateBound(Bound(measure.bound.step, min(best, measure.bound.window)), population)
 
 
-def debiased(estimate: Estimate, chosen: PrivateBound) -> Estimate:
+def debias_estimate(estimate: Estimate, chosen: PrivateBound) -> Estimate:
     """Return the estimate of consumption behind an estimate of bounded consumption: all of it times a factor.
 
     Replicates are each multiplied with a factor that may be true as well.

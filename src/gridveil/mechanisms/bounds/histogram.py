@@ -18,14 +18,14 @@ from gridveil.trusted.kernel.bound import Bound
 
 RATIO = 1.5
 """Of a bin's edges. Finer bins would show more of the shape, but each has its own noise: what matters is their sum."""
-WIDE, FAR = 3, 6.0
+WIDE_RATIOS, WIDE_FROM = 3, 6.0
 """From so many times the typical total on, one bin stands for this many ratios: few households are there, and a few of
 them matter, so that there must be little noise."""
 POINTS = 18
 """Points of the support in a ratio: a step of 2 % in the total."""
-BELOW, MOST = 8, 40
+RATIOS_BELOW, MAX_RATIOS = 8, 40
 """How many ratios the first bin's points go down, and how many ratios there are at most."""
-FIRST, TYPICAL = 100.0, 400.0
+FIRST_EDGE, TYPICAL_USE = 100.0, 400.0
 """Wh in an hour: the first edge, and the middle of the prior (a household in Great Britain uses 300 to 450)."""
 LARGEST_EPSILON = 100.0
 """At which the histogram is exact for all purposes (discrete noise that is not 0 once in 1e43)."""
@@ -63,12 +63,12 @@ class Bins:
         hours = window.steps * (window.step / timedelta(hours=1))
         cap = float(bound.step) * window.steps  # also where a window bound is given: what it cuts must be known
         # With a low cap (or a toy town) the bins go down with it, so that there are always some below it.
-        first, typical = min(FIRST * hours, cap / RATIO**5), min(TYPICAL * hours, cap / RATIO**3)
-        rising = first * RATIO ** np.arange(MOST)
-        far = rising >= FAR * typical
-        rising = np.append(rising[~far], rising[far][::WIDE])
+        first, typical = min(FIRST_EDGE * hours, cap / RATIO**5), min(TYPICAL_USE * hours, cap / RATIO**3)
+        rising = first * RATIO ** np.arange(MAX_RATIOS)
+        far = rising >= WIDE_FROM * typical
+        rising = np.append(rising[~far], rising[far][::WIDE_RATIOS])
         edges = np.unique(np.append(0, np.rint(rising[rising < cap]))).astype(np.int64)
-        lows = np.append(first / RATIO**BELOW, edges[1:])
+        lows = np.append(first / RATIO**RATIOS_BELOW, edges[1:])
         highs = np.append(edges[1:], max(cap, edges[-1] + 1.0))
         counts = np.ceil(POINTS * np.log(highs / lows) / math.log(RATIO)).astype(np.int64)
         starts = np.append(0, np.cumsum(counts)[:-1])
@@ -100,15 +100,15 @@ class Bins:
 
 CENTRE_SD, SPREAD, SPREAD_SD = 0.4, 0.8, 0.12
 """Prior of the logarithm of a total, from the typical one: where its centre is, and how far it spreads."""
-UNUSUAL, WIDER = 0.1, 3.0
+UNUSUAL_CHANCE, UNUSUAL_WIDTH = 0.1, 3.0
 """Chance that a town is unlike those the prior was made from, and how many times wider the prior is then."""
-HEAVY, IDLE, ALIKE = 0.02, 0.02, 0.002
+HEAVY_CHANCE, IDLE_CHANCE, ALIKE_CHANCE = 0.02, 0.02, 0.002
 """Prior chances of a second kind that uses more (businesses, heating by electricity), of one that uses nothing (empty
 homes, solar roofs), and of households that all use the same."""
 SHIFTS, SPREADS, SHARES = (1.0, 1.5, 2.0, 2.5, 3.0, 3.5), (0.4, 0.8), (0.01, 0.02, 0.05, 0.1, 0.2, 0.35)
 """Of the heavy kind: logarithm of how many times more it uses, how far that spreads, part of the households."""
 IDLE_SHARES = (0.03, 0.1, 0.2, 0.4)
-NARROW, NOTHING = 0.03, -50.0
+NARROW_SPREAD, ZERO_CENTRE = 0.03, -50.0
 """The spread of households that use the same, and a centre so low that all is at the lowest point of any support."""
 
 
@@ -134,13 +134,13 @@ class Shapes:
     @classmethod
     def of(cls, bins: Bins) -> Shapes:
         """Return all shapes for these bins."""
-        families = (_single(), _alike(), _idle(), _heavy())
+        families = (_make_single_family(), _make_alike_family(), _make_idle_family(), _make_heavy_family())
         centre, spread, other_centre, other_spread, share, prior = (
             np.concatenate(each) for each in zip(*families, strict=True)
         )
         pairs = np.stack([np.append(centre, other_centre), np.append(spread, other_spread)])
         different, which = np.unique(pairs, axis=1, return_inverse=True)
-        kinds = _lognormal(bins, *different)
+        kinds = _compute_lognormals(bins, *different)
         main, other = which.reshape(2, -1)
         in_bins, part = bins.masses(kinds), share[:, None]
         parts = (1 - part) * in_bins[main] + part * in_bins[other]
@@ -167,33 +167,47 @@ MAIN = np.linspace(-2.4, 2.4, 25), np.array([0.15, 0.4, 0.7, 1.0])
 """Centres and spreads of the main kind in mixtures: coarser than alone, for there are many mixtures."""
 
 
-def _single() -> _Family:
-    centre, spread = _every(np.linspace(-2.5, 2.5, 51), np.linspace(0.1, 1.6, 16))
-    return _Family(centre, spread, centre, spread, 0 * centre, _prior(centre, spread, 1 - HEAVY - IDLE - ALIKE))
+def _make_single_family() -> _Family:
+    centre, spread = _combine_axes(np.linspace(-2.5, 2.5, 51), np.linspace(0.1, 1.6, 16))
+    return _Family(
+        centre,
+        spread,
+        centre,
+        spread,
+        0 * centre,
+        _compute_priors(centre, spread, 1 - HEAVY_CHANCE - IDLE_CHANCE - ALIKE_CHANCE),
+    )
 
 
-def _alike() -> _Family:
-    centre = np.arange(-2.5, 2.5, NARROW)
-    spread = np.full(len(centre), NARROW)
-    return _Family(centre, spread, centre, spread, 0 * centre, np.full(len(centre), np.log(ALIKE / len(centre))))
+def _make_alike_family() -> _Family:
+    centre = np.arange(-2.5, 2.5, NARROW_SPREAD)
+    spread = np.full(len(centre), NARROW_SPREAD)
+    return _Family(centre, spread, centre, spread, 0 * centre, np.full(len(centre), np.log(ALIKE_CHANCE / len(centre))))
 
 
-def _idle() -> _Family:
-    centre, spread, share = _every(*MAIN, np.array(IDLE_SHARES))
-    return _Family(centre, spread, 0 * centre + NOTHING, 0 * centre + NARROW, share, _prior(centre, spread, IDLE))
+def _make_idle_family() -> _Family:
+    centre, spread, share = _combine_axes(*MAIN, np.array(IDLE_SHARES))
+    return _Family(
+        centre,
+        spread,
+        0 * centre + ZERO_CENTRE,
+        0 * centre + NARROW_SPREAD,
+        share,
+        _compute_priors(centre, spread, IDLE_CHANCE),
+    )
 
 
-def _heavy() -> _Family:
-    centre, spread, shift, other, share = _every(*MAIN, np.array(SHIFTS), np.array(SPREADS), np.array(SHARES))
-    return _Family(centre, spread, centre + shift, other, share, _prior(centre, spread, HEAVY))
+def _make_heavy_family() -> _Family:
+    centre, spread, shift, other, share = _combine_axes(*MAIN, np.array(SHIFTS), np.array(SPREADS), np.array(SHARES))
+    return _Family(centre, spread, centre + shift, other, share, _compute_priors(centre, spread, HEAVY_CHANCE))
 
 
-def _every(*axes: Floats) -> list[Floats]:
+def _combine_axes(*axes: Floats) -> list[Floats]:
     """Return all combinations of numbers, one list for each axis."""
     return [np.asarray(axis.ravel(), dtype=np.float64) for axis in np.meshgrid(*axes, indexing="ij")]
 
 
-def _lognormal(bins: Bins, centre: Floats, spread: Floats) -> Floats:
+def _compute_lognormals(bins: Bins, centre: Floats, spread: Floats) -> Floats:
     """Return the masses of lognormals on the support (kind, point)."""
     away = ((np.log(bins.support / bins.typical) - centre[:, None]) / spread[:, None]) ** 2
     # Relative to the nearest point: a narrow one beside the support does not vanish, it is all at the nearest point.
@@ -201,9 +215,9 @@ def _lognormal(bins: Bins, centre: Floats, spread: Floats) -> Floats:
     return np.asarray(masses / masses.sum(axis=1, keepdims=True), dtype=np.float64)
 
 
-def _prior(centre: Floats, spread: Floats, chance: float) -> Floats:
+def _compute_priors(centre: Floats, spread: Floats, chance: float) -> Floats:
     """Return log-priors of a family that sum to its chance."""
     away = (centre / CENTRE_SD) ** 2 + ((spread - SPREAD) / SPREAD_SD) ** 2
-    usual, unusual = (np.exp(-0.5 * away / wider**2) for wider in (1.0, WIDER))
-    density = (1 - UNUSUAL) * usual / usual.sum() + UNUSUAL * unusual / unusual.sum()
+    usual, unusual = (np.exp(-0.5 * away / wider**2) for wider in (1.0, UNUSUAL_WIDTH))
+    density = (1 - UNUSUAL_CHANCE) * usual / usual.sum() + UNUSUAL_CHANCE * unusual / unusual.sum()
     return np.asarray(np.log(chance * density), dtype=np.float64)

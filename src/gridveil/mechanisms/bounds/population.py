@@ -63,9 +63,9 @@ MISFITS, CHANCES = (0.3, 1.0), (0.9, 0.1)
 SLOPE, STEEPEST = 3.5, 4.0
 """How steeply the density within a bin may rise or fall beside the shape's, per misfit and logarithm of the total; and
 the most that its logarithm changes from edge to edge (in one deviation)."""
-PLAIN = 5.0
+MAX_DEVIATIONS = 5.0
 """How many deviations off a shape a count is believed as it stands: 7 scales of the noise, once in 1200."""
-FEAR = 5.0
+HEAVY_FACTOR = 5.0
 """How many times likelier a heavy kind is held in the draws than in the estimate (2 %, see `shapes`): 10 %."""
 SEED = 4
 TINY = 1e-12
@@ -81,8 +81,9 @@ def measure_population(measure: Session, epsilon: float) -> TotalsDistribution:
 def fit_population(bins: Bins, counts: Floats, scale: float, epsilon: float) -> TotalsDistribution:
     """Return the population behind counts with Laplace noise of a scale: the posterior mean, and draws around it.
 
-    The model: a town's count in a bin is around what one of the shapes expects (see `_own`), measured with noise.
-    Draws are of this town's counts, and of where in its bin a count is, not of where its households may have come
+    The model: a town's count in a bin is around what one of the shapes expects (see `_compute_town_variance`), measured
+    with noise. Draws are of this town's counts, and of where in its bin a count is, not of where its households may
+    have come
     from: that a town has a heavy user more or less than expected is in them.
 
     Few businesses, or few homes heated by electricity, are hidden by noise and may use as much as all others. Where
@@ -92,8 +93,8 @@ def fit_population(bins: Bins, counts: Floats, scale: float, epsilon: float) -> 
     shapes, noise = Shapes.of(bins), 2 * scale**2
     fits = _fit(shapes, counts, noise)
     likely = np.flatnonzero(fits.chances > 1e-5 * fits.chances.max())
-    kept, _ = _posterior(fits.expected(shapes, likely), fits.misfits[likely], counts, noise)
-    mean = fits.chances[likely] @ _within(bins, shapes.points(fits.shapes[likely]), kept)
+    kept, _ = _compute_posterior(fits.expected(shapes, likely), fits.misfits[likely], counts, noise)
+    mean = fits.chances[likely] @ _spread_in_bins(bins, shapes.points(fits.shapes[likely]), kept)
     drawn = _draw(bins, shapes, fits, counts, noise)
     numbers = drawn.sum(axis=1, keepdims=True)
     return TotalsDistribution(
@@ -125,7 +126,7 @@ def _fit(shapes: Shapes, counts: Floats, noise: float) -> _Fits:
     numbers = np.full(len(parts), max(float(counts.sum()), 1.0))
     for _ in range(4):
         # One more than the noise and the town's own: counts are whole.
-        variance = _own(numbers[:, None] * parts, misfits) + noise + 1
+        variance = _compute_town_variance(numbers[:, None] * parts, misfits) + noise + 1
         weighted = parts / variance
         certainty = (weighted * parts).sum(axis=1)
         numbers = np.maximum(weighted @ counts / certainty, 1.0)
@@ -135,16 +136,16 @@ def _fit(shapes: Shapes, counts: Floats, noise: float) -> _Fits:
     return _Fits(which, misfits, numbers, 1 / certainty, posterior / posterior.sum())
 
 
-def _own(expected: Floats, misfits: Floats) -> Floats:
+def _compute_town_variance(expected: Floats, misfits: Floats) -> Floats:
     """Return the variance of a town's count around what a shape expects: chance, and that no shape is quite right."""
     return np.asarray((misfits[:, None] * expected) ** 2 + expected, dtype=np.float64)
 
 
-def _posterior(expected: Floats, misfits: Floats, counts: Floats, noise: float) -> tuple[Floats, Floats]:
+def _compute_posterior(expected: Floats, misfits: Floats, counts: Floats, noise: float) -> tuple[Floats, Floats]:
     """Return mean and variance of the town's true counts, given a shape and the noisy counts."""
-    own = _own(expected, misfits) + TINY
+    own = _compute_town_variance(expected, misfits) + TINY
     away, trust = counts - expected, own / (own + noise)
-    plain = np.abs(away) > PLAIN * np.sqrt(own + noise + 1)
+    plain = np.abs(away) > MAX_DEVIATIONS * np.sqrt(own + noise + 1)
     mean = np.where(plain, counts, expected + trust * away)
     return np.maximum(mean, 0.05 * expected + TINY), np.where(plain, noise, trust * noise) + TINY
 
@@ -152,18 +153,20 @@ def _posterior(expected: Floats, misfits: Floats, counts: Floats, noise: float) 
 def _draw(bins: Bins, shapes: Shapes, fits: _Fits, counts: Floats, noise: float) -> Floats:
     """Draw shapes, with each the true counts of a town, and how these are spread in their bins (draw, point)."""
     random = np.random.default_rng(SEED)
-    chances = np.where(shapes.heavy[fits.shapes], FEAR, 1.0) * fits.chances
+    chances = np.where(shapes.heavy[fits.shapes], HEAVY_FACTOR, 1.0) * fits.chances
     picked = random.choice(len(chances), DRAWS, p=chances / chances.sum())
     misfits = fits.misfits[picked]
-    mean, variance = _posterior(fits.expected(shapes, picked, random.standard_normal(DRAWS)), misfits, counts, noise)
+    mean, variance = _compute_posterior(
+        fits.expected(shapes, picked, random.standard_normal(DRAWS)), misfits, counts, noise
+    )
     towns = random.gamma(mean**2 / variance, variance / mean) + TINY
     # A bin's few households are not evenly in it: 12 / n is the tilt with the variance of the mean of n places.
     steepness = (SLOPE * misfits[:, None] * bins.masses(bins.widths)) ** 2 + 12 / towns
     tilts = np.minimum(np.sqrt(steepness), STEEPEST) * random.standard_normal(towns.shape)
-    return _within(bins, shapes.points(fits.shapes[picked]) * np.exp(bins.spread(tilts) * bins.places), towns)
+    return _spread_in_bins(bins, shapes.points(fits.shapes[picked]) * np.exp(bins.spread(tilts) * bins.places), towns)
 
 
-def _within(bins: Bins, points: Floats, counts: Floats) -> Floats:
+def _spread_in_bins(bins: Bins, points: Floats, counts: Floats) -> Floats:
     """Return counts in bins (draw, bin) at their points (draw, point), in proportion to masses there."""
     # Where a shape has nothing, all of a bin's points are alike.
     points = points + 1e-300

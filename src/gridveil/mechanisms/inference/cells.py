@@ -9,26 +9,26 @@ from functools import cached_property
 import numpy as np
 
 from gridveil.mechanisms.bounds.population import TotalsDistribution
-from gridveil.mechanisms.inference.field import Evidence, FieldLevel, Fit, Waves, fit
+from gridveil.mechanisms.inference.field import Evidence, FieldLevel, Fit, Waves, fit_field
 from gridveil.mechanisms.inference.totals import NoiseBins
 from gridveil.model.arrays import Floats, Ints
 
 # What a place may hold, given its rate of households and its noisy sum: lumps, not a smooth number.
 
 STEPS_PER_DEVIATION = 10
-LEAST_STEPS, MOST_STEPS = 8, 128
+MIN_STEPS, MAX_STEPS = 8, 128
 """Of the grid of sums, to a bound."""
-MOST_POINTS = 2**15
-FINEST = 100
+MAX_POINTS = 2**15
+POOLED_STEPS = 100
 """Steps per deviation of the noise, from twice of which on steps are pooled."""
-LEAST_RATE = 1e-3
+MIN_RATE = 1e-3
 RATE_SPACING = 0.5
 """Distance of two rates, in standard deviations of the number of households."""
-MOST_RATES = 96
+MAX_RATES = 96
 TILT = 1e-5
 """How far the end of the grid is weighed down, so that what lies beyond does not come round to its start."""
 BATCH = 4096
-NOWHERE = 1e-12
+UNKNOWN_MASS = 1e-12
 """Probability of a bound's width where the prior knows nothing: there the measurement decides."""
 
 
@@ -51,20 +51,20 @@ class Lumps:
 
         Finer than the noise can tell is not needed, but a household has to be some steps.
         """
-        fine = np.clip(noise.deviation / STEPS_PER_DEVIATION, bound / MOST_STEPS, bound / LEAST_STEPS)
-        step = float(max(fine, top / MOST_POINTS))
+        fine = np.clip(noise.deviation / STEPS_PER_DEVIATION, bound / MAX_STEPS, bound / MIN_STEPS)
+        step = float(max(fine, top / MAX_POINTS))
         points = 1 << int(np.ceil(np.log2(top / step + 2)))
         at = np.minimum(population.support, bound) / step
         whole = at.astype(np.int64)
         jump = np.bincount(whole, population.weights * (1 - at + whole), points)
         jump += np.bincount(whole + 1, population.weights * (at - whole), points)
-        log_rates = _rates(max(top / max(population.mean(bound), step), 1.0), clumping)
+        log_rates = _choose_rates(max(top / max(population.mean(bound), step), 1.0), clumping)
         tilt = TILT ** (np.arange(points) / points)
         wave = 1 - np.fft.rfft(jump * tilt)
         spread = max(clumping, 1e-9)
         characteristic = np.exp(-np.log1p(spread * np.exp(log_rates)[:, None] * wave) / spread)
         mass = np.maximum(np.fft.irfft(characteristic, points) / tilt, 0.0)
-        return cls(step, log_rates, mass, NOWHERE / bound)
+        return cls(step, log_rates, mass, UNKNOWN_MASS / bound)
 
     @cached_property
     def below(self) -> Floats:
@@ -76,7 +76,7 @@ class Lumps:
     def evidence(self, noisy: Floats, noise: NoiseBins) -> Floats:
         """Return the log-probability of a Wh at each noisy sum, under each rate (rate, sum)."""
         # Noise of many steps is told as well on a coarser grid, and would be endless on the fine one.
-        pooled = 1 << max(0, int(np.log2(max(noise.deviation / (FINEST * self.step), 1.0))))
+        pooled = 1 << max(0, int(np.log2(max(noise.deviation / (POOLED_STEPS * self.step), 1.0))))
         step = self.step * pooled
         reach = int(np.ceil(noise.edges[-1] / step)) + 1
         cumulative = np.concatenate([[0.0], np.cumsum(noise.mass * np.diff(noise.edges))])
@@ -169,11 +169,11 @@ class CellPosterior:
         return np.where(at == 0, 0.0, start + within * (end - start))
 
 
-def _rates(most: float, clumping: float) -> Floats:
+def _choose_rates(most: float, clumping: float) -> Floats:
     """Return logarithms of rates, so close that numbers of households under neighbouring ones overlap."""
-    fine = np.linspace(np.log(LEAST_RATE), np.log(most), 2000)
+    fine = np.linspace(np.log(MIN_RATE), np.log(most), 2000)
     ticks = np.concatenate([[0.0], np.cumsum(np.diff(fine) / np.sqrt(np.minimum(np.exp(-fine[1:]) + clumping, 2.0)))])
-    count = int(np.clip(np.ceil(ticks[-1] / RATE_SPACING), 8, MOST_RATES))
+    count = int(np.clip(np.ceil(ticks[-1] / RATE_SPACING), 8, MAX_RATES))
     return np.interp(np.linspace(0, ticks[-1], count), ticks, fine)
 
 
@@ -188,11 +188,11 @@ CLUMPING = np.array([0.01, 0.1, 0.3, 1.0, 3.0])
 START = (4, 2, 1)
 
 Choice = tuple[int, int, int]
-Known = tuple[Lumps, Evidence]
+LumpEvidence = tuple[Lumps, Evidence]
 
 
 @dataclass(frozen=True)
-class Explained:
+class Explanation:
     """The best fit, with the lumps it goes with."""
 
     fit: Fit
@@ -200,10 +200,10 @@ class Explained:
     clumping: float
 
 
-def explain(waves: Waves, known_of: Callable[[float], Known], offsets: Floats, level: FieldLevel) -> Explained:
+def explain(waves: Waves, known_of: Callable[[float], LumpEvidence], offsets: Floats, level: FieldLevel) -> Explanation:
     """Climb over a table of choices, one step along one axis at a time, to the highest evidence."""
     fits: dict[Choice, Fit] = {}
-    known: dict[int, Known] = {}
+    known: dict[int, LumpEvidence] = {}
     start = np.zeros(waves.regions.shape[1])
     start[0] = level.log - np.log(np.exp(offsets).sum())
 
@@ -213,21 +213,21 @@ def explain(waves: Waves, known_of: Callable[[float], Known], offsets: Floats, l
             known[clumping] = known_of(float(CLUMPING[clumping]))
         if choice not in fits:
             prior = waves.prior(float(SIZES[size]), float(FALLING[falling]))
-            fits[choice] = fit(waves, prior, known[clumping][1], offsets, level, near)
+            fits[choice] = fit_field(waves, prior, known[clumping][1], offsets, level, near)
         return fits[choice].evidence
 
     here, highest = START, evidence(START, start)
     while True:
-        for there in _neighbours(here):
+        for there in _list_neighbours(here):
             found = evidence(there, fits[here].coefficients)
             if found > highest:
                 here, highest = there, found
                 break
         else:
-            return Explained(fits[here], known[here[2]][0], float(CLUMPING[here[2]]))
+            return Explanation(fits[here], known[here[2]][0], float(CLUMPING[here[2]]))
 
 
-def _neighbours(choice: Choice) -> list[Choice]:
+def _list_neighbours(choice: Choice) -> list[Choice]:
     """Return what differs by one step along one axis of the table."""
     size, falling, clumping = choice
     steps = [

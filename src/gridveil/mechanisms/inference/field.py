@@ -20,11 +20,11 @@ Function = Callable[[Floats], tuple[float, Floats]]
 MEMORY = 20
 FIRST_STEP = 0.1
 ARMIJO = 1e-4
-SHORTEST_STEP = 1e-10
-CURVED = 1e-12
+MIN_STEP = 1e-10
+MIN_CURVATURE = 1e-12
 
 
-def minimise(function: Function, start: Floats, *, tolerance: float = 1e-6, most_steps: int = 500) -> Floats:
+def minimise(function: Function, start: Floats, *, tolerance: float = 1e-6, max_steps: int = 500) -> Floats:
     """Return a point near a local minimum: it stops when a step lowers the value by less than the tolerance, relative.
 
     >>> minimise(lambda x: (float(1 + ((x - 3) ** 2).sum()), 2 * (x - 3)), np.zeros(2), tolerance=1e-12).round(6)
@@ -33,17 +33,17 @@ def minimise(function: Function, start: Floats, *, tolerance: float = 1e-6, most
     point = start
     value, gradient = function(point)
     memory: deque[tuple[Floats, Floats]] = deque(maxlen=MEMORY)
-    for _ in range(most_steps):
-        direction = -_newton(gradient, memory)
+    for _ in range(max_steps):
+        direction = -_apply_inverse_hessian(gradient, memory)
         slope, step = float(np.vdot(gradient, direction)), 1.0
         after, gradient_after = function(point + direction)
-        while after > value + ARMIJO * step * slope and step > SHORTEST_STEP:
+        while after > value + ARMIJO * step * slope and step > MIN_STEP:
             step /= 2
             after, gradient_after = function(point + step * direction)
         if not after < value:
             return point
         moved, turned = step * direction, gradient_after - gradient
-        if np.vdot(moved, turned) > CURVED * np.linalg.norm(moved) * np.linalg.norm(turned):
+        if np.vdot(moved, turned) > MIN_CURVATURE * np.linalg.norm(moved) * np.linalg.norm(turned):
             memory.append((moved, turned))
         done = value - after < tolerance * abs(value)
         point, value, gradient = point + moved, after, gradient_after
@@ -52,7 +52,7 @@ def minimise(function: Function, start: Floats, *, tolerance: float = 1e-6, most
     return point
 
 
-def _newton(gradient: Floats, memory: deque[tuple[Floats, Floats]]) -> Floats:
+def _apply_inverse_hessian(gradient: Floats, memory: deque[tuple[Floats, Floats]]) -> Floats:
     """Return the gradient times an estimate of the inverse Hessian, from the last moves and turns of the gradient."""
     if not memory:
         return gradient * (FIRST_STEP / max(float(np.abs(gradient).max()), np.finfo(np.float64).tiny))
@@ -71,7 +71,7 @@ def _newton(gradient: Floats, memory: deque[tuple[Floats, Floats]]) -> Floats:
 # The density of households as a smooth field: cosine waves on its logarithm, fitted to noisy sums.
 
 NEWTON_STEPS = 15
-CLOSE_ENOUGH = 0.05
+NEWTON_TOLERANCE = 0.05
 HALVINGS = 8
 LEVEL_DEVIATION = 3.0
 """Prior standard deviation of the field's mean: next to nothing is known."""
@@ -95,8 +95,8 @@ class Waves:
 
         They may be finer than regions: nothing is learnt of those, but draws need them.
         """
-        x, y = (_cosines(len(region), min(len(region), most)) for region in (region_x, region_y))
-        means_x, means_y = _means(x, region_x), _means(y, region_y)
+        x, y = (_make_cosines(len(region), min(len(region), most)) for region in (region_x, region_y))
+        means_x, means_y = _average_regions(x, region_x), _average_regions(y, region_y)
         longer = max(len(x), len(y))
         across = np.arange(x.shape[1])[:, None] * longer / len(x)
         along = np.arange(y.shape[1])[None, :] * longer / len(y)
@@ -179,7 +179,9 @@ class Fit:
         return self.coefficients + np.linalg.solve(self.factor.T, normal).T
 
 
-def fit(waves: Waves, prior: Floats, evidence: Evidence, offsets: Floats, level: FieldLevel, start: Floats) -> Fit:
+def fit_field(
+    waves: Waves, prior: Floats, evidence: Evidence, offsets: Floats, level: FieldLevel, start: Floats
+) -> Fit:
     """Return the field that explains the evidence best, by Newton's method with halved steps.
 
     offsets: logarithm of the cells in each region, which its rate is in proportion to.
@@ -188,7 +190,7 @@ def fit(waves: Waves, prior: Floats, evidence: Evidence, offsets: Floats, level:
     for _ in range(NEWTON_STEPS):
         hessian = here.hessian()
         step = np.linalg.solve(hessian, here.gradient())
-        if float(here.gradient() @ step) < CLOSE_ENOUGH:
+        if float(here.gradient() @ step) < NEWTON_TOLERANCE:
             break
         for halving in range(HALVINGS):
             there = _Place.of(waves, prior, evidence, offsets, level, here.at + step / 2**halving)
@@ -242,11 +244,11 @@ class _Place:
         return np.asarray(bent + np.diag(self.prior**-2), dtype=np.float64)
 
 
-def _cosines(cells: int, count: int) -> Floats:
+def _make_cosines(cells: int, count: int) -> Floats:
     waves = np.cos(np.pi * np.outer(np.arange(cells) + 0.5, np.arange(count)) / cells)
     return np.asarray(waves / np.sqrt((waves**2).mean(axis=0)), dtype=np.float64)
 
 
-def _means(waves: Floats, region: Ints) -> Floats:
+def _average_regions(waves: Floats, region: Ints) -> Floats:
     summed = np.add.reduceat(waves, np.searchsorted(region, np.arange(region[-1] + 1)), axis=0)
     return np.asarray(summed / np.bincount(region)[:, None], dtype=np.float64)

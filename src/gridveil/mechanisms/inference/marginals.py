@@ -65,7 +65,7 @@ class Marginals:
         of_steps = 1 / (self.steps.shape[-1] * self.step_scale**2)
         return float((2 / (of_cells + of_steps)) ** 0.5)
 
-    def redrawn(self, cells: Floats, steps: Floats, seed: int) -> Marginals:
+    def redraw(self, cells: Floats, steps: Floats, seed: int) -> Marginals:
         """Return what might as well have been measured if the truth were `cells` and `steps`, many times."""
         random = np.random.default_rng(seed)
         return Marginals(
@@ -80,25 +80,25 @@ Fit = Callable[[Marginals], tuple[Floats, Floats]]
 """Cells and steps that are not negative and have the same sum, from noisy ones; works on all leading axes at once."""
 
 
-def even_share(cells: int, steps: int) -> float:
+def compute_even_share(cells: int, steps: int) -> float:
     """Return the part of the budget for cells that makes the noise of both marginals together least.
 
     The cells' noise has the summed variance `cells / share^2`, the steps' `steps / (1 - share)^2` (in the same unit):
     the best shares are as the cube roots of the numbers.
 
-    >>> round(even_share(32 * 32, 120), 3)
+    >>> round(compute_even_share(32 * 32, 120), 3)
     0.671
     """
     return 1 / (1 + math.cbrt(steps / cells))
 
 
 def measure_marginals(measure: Session, share: float | None) -> Marginals:
-    """Measure cells with `share` of the budget (by default `even_share`), and steps with the rest.
+    """Measure cells with `share` of the budget (by default `compute_even_share`), and steps with the rest.
 
     Each kind is a partition of the cube, so a household's window bound is all that either can see of it.
     """
     nx, ny, steps = measure.grid.nx, measure.grid.ny, measure.window.steps
-    epsilon = measure.epsilon * (even_share(nx * ny, steps) if share is None else share)
+    epsilon = measure.epsilon * (compute_even_share(nx * ny, steps) if share is None else share)
     of_cells = measure.sums(np.arange(nx * ny).reshape(nx, ny, 1), epsilon)
     of_steps = measure.sums(np.arange(steps).reshape(1, 1, steps), measure.epsilon - epsilon)
     return Marginals(
@@ -109,20 +109,20 @@ def measure_marginals(measure: Session, share: float | None) -> Marginals:
     )
 
 
-def product_estimate(measured: Marginals, shape: tuple[int, int, int], fit: Fit, seed: int) -> Estimate:
+def make_product_estimate(measured: Marginals, shape: tuple[int, int, int], fit: Fit, seed: int) -> Estimate:
     """Return the product of fitted cells and steps, with error bars from fitting again to redrawn noise.
 
     The error bars hold the noise and what fitting makes of it, not that the cube may be no product.
     """
     cells, steps = fit(measured)
-    again, times = fit(measured.redrawn(cells, steps, seed))
-    values = cells.reshape(*shape[:2], 1) * _profile(steps)
+    again, times = fit(measured.redraw(cells, steps, seed))
+    values = cells.reshape(*shape[:2], 1) * _normalise(steps)
     each = np.arange(measured.cells.size).reshape(shape[:2])
     sums = RegionSums(each, measured.cells, measured.cell_scale)
-    return Estimate(values, Replicates(again.reshape(-1, *shape[:2]), _profile(times), sums))
+    return Estimate(values, Replicates(again.reshape(-1, *shape[:2]), _normalise(times), sums))
 
 
-def _profile(steps: Floats) -> Floats:
+def _normalise(steps: Floats) -> Floats:
     """Return each step's part of the sum; equal parts of nothing."""
     total = steps.sum(axis=-1, keepdims=True)
     return np.asarray(np.where(total > 0, steps / np.where(total > 0, total, 1.0), 1 / steps.shape[-1]))

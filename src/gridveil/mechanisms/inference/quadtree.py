@@ -63,8 +63,10 @@ class QuadtreeLevel:
 
     def gather(self, fine: Floats) -> Floats:
         """Sum the blocks of a deeper level, or cells, into the blocks of this one."""
-        along_x = np.add.reduceat(fine, _starts(fine.shape[-2], self.shape[0]), axis=-2)
-        return np.asarray(np.add.reduceat(along_x, _starts(fine.shape[-1], self.shape[1]), axis=-1), dtype=np.float64)
+        along_x = np.add.reduceat(fine, _find_starts(fine.shape[-2], self.shape[0]), axis=-2)
+        return np.asarray(
+            np.add.reduceat(along_x, _find_starts(fine.shape[-1], self.shape[1]), axis=-1), dtype=np.float64
+        )
 
     def scatter(self, coarse: Floats, fine: tuple[int, int]) -> Floats:
         """Give every block of a deeper level of shape `fine`, or cell, the number of the block it lies in."""
@@ -75,7 +77,7 @@ class QuadtreeLevel:
         return fine * self.scatter(totals / self.gather(fine), (fine.shape[-2], fine.shape[-1]))
 
 
-def levels(grid: Grid, deepest: int) -> list[QuadtreeLevel]:
+def make_levels(grid: Grid, deepest: int) -> list[QuadtreeLevel]:
     """Return the levels from the root down to depth `deepest`."""
     return [QuadtreeLevel(grid.nx, grid.ny, depth) for depth in range(deepest + 1)]
 
@@ -94,7 +96,7 @@ def _nest(fine: int, coarse: int) -> Ints:
     return np.arange(fine, dtype=np.int64) * coarse // fine
 
 
-def _starts(fine: int, coarse: int) -> Ints:
+def _find_starts(fine: int, coarse: int) -> Ints:
     return np.searchsorted(_nest(fine, coarse), np.arange(coarse)).astype(np.int64)
 
 
@@ -102,7 +104,7 @@ def _starts(fine: int, coarse: int) -> Ints:
 
 NOISE_TO_CONTRAST = 0.65
 """How large the variance of a region's noise may be, relative to what smaller regions show."""
-UNEVEN = 0.3
+UNEVENNESS = 0.3
 """How much neighbouring regions differ in density, relatively, apart from chance."""
 
 
@@ -122,7 +124,7 @@ def choose_level(
     for depth in range(1, depth_of_pillars(grid) + 1):
         level = QuadtreeLevel(grid.nx, grid.ny, depth)
         each = max(population.households, 1.0) / level.blocks
-        shown = each * population.second(bound) + (UNEVEN * each * population.mean(bound)) ** 2
+        shown = each * population.second(bound) + (UNEVENNESS * each * population.mean(bound)) ** 2
         if variance > NOISE_TO_CONTRAST * shown:
             break
         finest = level

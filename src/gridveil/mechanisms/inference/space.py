@@ -10,7 +10,7 @@ from gridveil.geography.grid import Grid
 from gridveil.mechanisms.bounds.population import DRAWS, TotalsDistribution
 from gridveil.mechanisms.inference.cells import Lumps, explain
 from gridveil.mechanisms.inference.field import Evidence, FieldLevel, Waves
-from gridveil.mechanisms.inference.totals import NoiseBins, Whole, scaled
+from gridveil.mechanisms.inference.totals import MapTotal, NoiseBins, scale_to_totals
 from gridveil.model.arrays import Floats, Ints
 from gridveil.trusted.kernel.session import Measurement
 
@@ -22,29 +22,29 @@ from gridveil.trusted.kernel.session import Measurement
 AT_BOUND = 0.05
 """A sum that falls short of so many times the bound, by this part of it, may still hold as many who exceed it."""
 ROUNDS = 4
-MOST_NUMBERS = 2**23
-FEWEST_DRAWS = 40
+MAX_NUMBERS = 2**23
+MIN_DRAWS = 40
 
 
-def draws_kept(numbers: int) -> int:
+def choose_draws(numbers: int) -> int:
     """Return how many draws of so many numbers each are worth their room: fewer of a large release."""
-    return int(min(DRAWS, max(FEWEST_DRAWS, MOST_NUMBERS // numbers)))
+    return int(min(DRAWS, max(MIN_DRAWS, MAX_NUMBERS // numbers)))
 
 
-def size_draws(population: TotalsDistribution, draws: int) -> Floats:
+def draw_sizes(population: TotalsDistribution, draws: int) -> Floats:
     """Return mean square over mean of households' totals, one number a draw."""
     weights = population.draws_weights[np.arange(draws) % len(population.draws_weights)]
     return np.asarray(weights @ population.support**2 / (weights @ population.support), dtype=np.float64)
 
 
-def true_draws(bounded: Floats, population: TotalsDistribution, bound: float, seed: int) -> Floats:
+def draw_true_cells(bounded: Floats, population: TotalsDistribution, bound: float, seed: int) -> Floats:
     """Return draws of cells' consumption (draw, x, y), Wh, from draws of what is left of it under a window bound."""
     factors = np.resize(population.debias_draws(bound), len(bounded))
     sums = bounded.reshape(len(bounded), -1)
-    return unbounded(sums, factors, population, bound, np.random.default_rng(seed)).reshape(bounded.shape)
+    return undo_clipping(sums, factors, population, bound, np.random.default_rng(seed)).reshape(bounded.shape)
 
 
-def unbounded(
+def undo_clipping(
     sums: Floats, factors: Floats, population: TotalsDistribution, bound: float, random: np.random.Generator
 ) -> Floats:
     """Return sums (draw, cell) with what a bound cut off added again: to few households, in cells with room for them.
@@ -74,7 +74,7 @@ def unbounded(
     return np.asarray(sums * (1 + missing / np.maximum(sums.sum(axis=1), 1.0))[:, None] + excess)
 
 
-def pinned(mean: Floats, draws: Floats, total: tuple[float, float], seed: int) -> tuple[Floats, Floats]:
+def pin_total(mean: Floats, draws: Floats, total: tuple[float, float], seed: int) -> tuple[Floats, Floats]:
     """Return an estimate (x, y) and draws (draw, x, y) scaled towards a measured total, Wh, of known variance.
 
     Whatever was believed about single cells may have pulled all of them one way; the measured total was not. So the
@@ -187,7 +187,7 @@ def estimate_space(
     random = np.random.default_rng(seed)
     values = noisy.values.astype(np.float64).ravel()
     noise, household = NoiseBins.of(noisy), Household.of(population, bound)
-    whole = Whole.of(total, population, bound)
+    whole = MapTotal.of(total, population, bound)
     top = max(min(float(values.max()) + 6 * noise.deviation, 2 * whole.mean + 20 * bound), 4.0 * bound)
 
     def known(clumping: float) -> tuple[Lumps, Evidence]:
@@ -197,22 +197,22 @@ def estimate_space(
     region_y = labels[0]
     waves = Waves.of(labels[:, 0] // (int(region_y[-1]) + 1), region_y, WAVES[len(values) <= FEW_REGIONS])
     offsets = np.log(np.bincount(labels.ravel()) * (max(population.households, 1.0) / grid.cells))
-    explained = explain(waves, known, offsets, level_of(whole, household))
+    explained = explain(waves, known, offsets, make_level(whole, household))
     fit, lumps = explained.fit, explained.lumps
 
     likeliest = waves.regions @ fit.coefficients - fit.variances(waves.regions) + offsets
     summed = whole.and_regions(float(values.sum()), len(values) * noise.deviation**2, household.mean)
-    mean = scaled(lumps.mean(likeliest, values, noise), summed.mean)
+    mean = scale_to_totals(lumps.mean(likeliest, values, noise), summed.mean)
     coefficients = fit.draw(draws, random)
     sums = lumps.draw(coefficients @ waves.regions.T + offsets, values, noise, random)
-    sums = scaled(sums, summed.draw(draws, random))
+    sums = scale_to_totals(sums, summed.draw(draws, random))
     return SpaceEstimate(
         spread_smoothly(mean, labels, waves.at_cells(fit.coefficients)),
         spread_lumps(sums, labels, waves.at_cells(coefficients), household, explained.clumping, random),
     )
 
 
-def level_of(whole: Whole, household: Household) -> FieldLevel:
+def make_level(whole: MapTotal, household: Household) -> FieldLevel:
     """Return the logarithm of the whole map's rate of households: its total may be off by noise and by chance."""
     chance = household.second * whole.mean / household.mean
     return FieldLevel(float(np.log(whole.mean / household.mean)), (whole.variance + chance) / whole.mean**2)

@@ -16,7 +16,7 @@ REACH = 20.0
 """Noise whose probability is lower by this log-factor than the likeliest is left out."""
 PER_DEVIATION = 4
 """Bins per standard deviation, at least."""
-MOST_PER_PIECE = 24
+MAX_PER_PIECE = 24
 """Bins a piece of constant probability is cut into, at most."""
 LIKE_LAPLACE = 0.1
 """Staircases of a smaller epsilon have hundreds of shells, and are taken for Laplace noise of the same variance: the
@@ -48,7 +48,7 @@ class NoiseBins:
             half, mass = scale * far, (np.exp(-far[:-1]) - np.exp(-far[1:])) / np.diff(far) / (2 * scale)
         else:
             shells = staircase.inner - 0.5 + staircase.delta * np.arange(np.ceil(REACH / staircase.epsilon) + 1)
-            half = _cut(np.concatenate([[0.0], shells]), deviation / PER_DEVIATION)
+            half = _split_pieces(np.concatenate([[0.0], shells]), deviation / PER_DEVIATION)
             mass = np.exp(staircase.log_mass(np.floor((half[:-1] + half[1:]) / 2).astype(np.int64)))
         return cls(np.concatenate([-half[:0:-1], half]), np.concatenate([mass[::-1], mass]), deviation)
 
@@ -59,9 +59,9 @@ class NoiseBins:
         return np.where(known, self.mass[np.clip(inside, 0, len(self.mass) - 1)], 0.0)
 
 
-def _cut(edges: Floats, width: float) -> Floats:
+def _split_pieces(edges: Floats, width: float) -> Floats:
     """Cut pieces into equal parts no wider than `width`, if that does not take too many."""
-    parts = np.clip(np.ceil(np.diff(edges) / width), 1, MOST_PER_PIECE).astype(np.int64)
+    parts = np.clip(np.ceil(np.diff(edges) / width), 1, MAX_PER_PIECE).astype(np.int64)
     parts[0] = max(parts[0], PER_DEVIATION)
     return np.concatenate([*map(np.linspace, edges[:-1], edges[1:], parts, [False] * len(parts)), edges[-1:]])
 
@@ -70,14 +70,14 @@ def _cut(edges: Floats, width: float) -> Floats:
 
 
 @dataclass(frozen=True)
-class Whole:
+class MapTotal:
     """The whole map's total, Wh, and the variance of what is not known of it."""
 
     mean: float
     variance: float
 
     @classmethod
-    def of(cls, total: tuple[float, float] | None, population: TotalsDistribution, bound: int) -> Whole:
+    def of(cls, total: tuple[float, float] | None, population: TotalsDistribution, bound: int) -> MapTotal:
         """Weigh the noisy total against the histogram's number of households times their mean, by variance."""
         counted = population.households * population.mean(bound)
         drawn = population.draws_households * (population.draws_weights @ np.minimum(population.support, bound))
@@ -86,12 +86,12 @@ class Whole:
             known.append((total[0], max(total[1], 1.0)))
         return cls._weighed(known, population.mean(bound))
 
-    def and_regions(self, summed: float, variance: float, least: float) -> Whole:
+    def and_regions(self, summed: float, variance: float, least: float) -> MapTotal:
         """Weigh in the sum of all regions' noisy sums: unlike a sum of estimates, it leans on no prior."""
         return self._weighed([(self.mean, self.variance), (summed, max(variance, 1.0))], least)
 
     @classmethod
-    def _weighed(cls, known: list[tuple[float, float]], least: float) -> Whole:
+    def _weighed(cls, known: list[tuple[float, float]], least: float) -> MapTotal:
         weights = np.array([1 / variance for _, variance in known])
         mean = float(weights @ np.array([value for value, _ in known]) / weights.sum())
         # A town that is there at all has a household.
@@ -103,7 +103,7 @@ class Whole:
         return np.asarray(self.mean * random.lognormal(-variance / 2, variance**0.5, count), dtype=np.float64)
 
 
-def scaled(sums: Floats, totals: Floats | float) -> Floats:
+def scale_to_totals(sums: Floats, totals: Floats | float) -> Floats:
     """Scale sums (..., region) to their totals."""
     by = totals / np.maximum(sums.sum(axis=-1), 1.0)
     return np.asarray(sums * np.asarray(by)[..., None], dtype=np.float64)

@@ -13,24 +13,24 @@ from gridveil.mechanisms.literature.grids import (
     Shape,
     Share,
     TreeLevel,
-    blocks_worth,
+    choose_parts,
+    count_worthwhile_blocks,
+    find_max_contribution,
     make_consistent,
+    make_whole_box,
     measure_total,
-    most_of,
-    near_cubes,
     paint,
     shape_of,
     sides_of,
     sizes_of,
-    spread,
+    spread_boxes,
     subdivide,
-    whole,
 )
 from gridveil.model.arrays import Floats
 from gridveil.trusted.kernel.session import Session
 from gridveil.uncertainty import Estimate
 
-FEWEST_COARSE = 100
+MIN_COARSE = 100
 """Coarse blocks, if there is room for them: the paper's 10 x 10."""
 
 COARSENESS = 4
@@ -60,19 +60,19 @@ class AdaptiveGrid:
         that hold much of a coarse block are wider than needed. It leaves out that a coarse sum is weighed the more the
         larger it came out, which matters only where blocks are cut for noise alone.
         """
-        shape, most = shape_of(measure), most_of(measure)
-        cube = whole(shape)
+        shape, most = shape_of(measure), find_max_contribution(measure)
+        cube = make_whole_box(shape)
         epsilon_total = self.total_share * measure.epsilon
         epsilon = measure.epsilon - epsilon_total
         epsilon_coarse = self.coarse_share * epsilon
         epsilon_fine = epsilon - epsilon_coarse
 
         people = measure_total(measure, epsilon_total).values / most
-        coarse, _ = subdivide(cube, near_cubes(sides_of(cube), self._coarse_blocks(people, epsilon, shape)))
+        coarse, _ = subdivide(cube, choose_parts(sides_of(cube), self._coarse_blocks(people, epsilon, shape)))
         progress("measure blocks", 0.0)
         upper = measure.sums(paint(coarse, shape), epsilon_coarse)
-        worth = blocks_worth(upper.values / most, epsilon_fine, sides_of(coarse), self.fine_constant)
-        fine, parents = subdivide(coarse, near_cubes(sides_of(coarse), worth))
+        worth = count_worthwhile_blocks(upper.values / most, epsilon_fine, sides_of(coarse), self.fine_constant)
+        fine, parents = subdivide(coarse, choose_parts(sides_of(coarse), worth))
         progress("measure blocks", 0.5)
         lower = measure.sums(paint(fine, shape), epsilon_fine)
         progress("measure blocks", 1.0)
@@ -81,10 +81,10 @@ class AdaptiveGrid:
             TreeLevel(parents, lower.values.astype(np.float64), 2 * lower.scales**2),
         ]
         sums, variances = make_consistent(levels)
-        return spread(fine, sums, variances, shape, {"coarse_blocks": len(coarse)})
+        return spread_boxes(fine, sums, variances, shape, {"coarse_blocks": len(coarse)})
 
     def _coarse_blocks(self, people: Floats, epsilon: float, shape: Shape) -> Floats:
-        cube = whole(shape)
+        cube = make_whole_box(shape)
         per_axis = float(COARSENESS) ** np.count_nonzero(sides_of(cube) > 1)
-        blocks = blocks_worth(people, epsilon, sides_of(cube), self.constant) / per_axis
-        return np.maximum(blocks, np.minimum(FEWEST_COARSE, sizes_of(cube)))
+        blocks = count_worthwhile_blocks(people, epsilon, sides_of(cube), self.constant) / per_axis
+        return np.maximum(blocks, np.minimum(MIN_COARSE, sizes_of(cube)))

@@ -32,11 +32,11 @@ class Dawa:
         penalty = min(measure.bound.step * steps, measure.bound.window) / (measure.epsilon - finding)
         costs = []
         for level in range(1, levels + 1):
-            labels = nodes(nx, ny, steps, level)
+            labels = label_runs(nx, ny, steps, level)
             found = measure.deviations(labels, finding / levels)
             costs.append(np.maximum(found.values, 0.0).reshape(nx * ny, -1) + penalty)
             progress("find runs of like steps", level / levels)
-        labels = number(choose(costs, nx * ny, steps, penalty)).reshape(nx, ny, steps)
+        labels = number_buckets(choose_buckets(costs, nx * ny, steps, penalty)).reshape(nx, ny, steps)
         measured = measure.sums(labels, measure.epsilon - finding)
         progress("measure their sums", 1.0)
         share = 1 / np.bincount(labels.ravel())[labels]
@@ -44,7 +44,7 @@ class Dawa:
         return Estimate(values, NoisyParts(labels, measured.scales, share), {"buckets": len(measured.scales)})
 
 
-def nodes(nx: int, ny: int, steps: int, level: int) -> Ints:
+def label_runs(nx: int, ny: int, steps: int, level: int) -> Ints:
     """Return labels of the dyadic runs of `2**level` steps in every pillar.
 
     The last run of a window may be shorter. One that is no longer than half stands for the same steps as its only
@@ -57,7 +57,7 @@ def nodes(nx: int, ny: int, steps: int, level: int) -> Ints:
     return np.where(run < count, pillar * count + run, -1)
 
 
-def choose(costs: list[Floats], pillars: int, steps: int, penalty: float) -> NDArray[np.int8]:
+def choose_buckets(costs: list[Floats], pillars: int, steps: int, penalty: float) -> NDArray[np.int8]:
     """Return the level of the bucket that each step of each pillar belongs to, axes (pillar, step).
 
     costs: of each level from 1 on, those of its runs with two children, axes (pillar, run); a single step costs
@@ -78,7 +78,7 @@ def choose(costs: list[Floats], pillars: int, steps: int, penalty: float) -> NDA
     return chosen
 
 
-def number(chosen: NDArray[np.int8]) -> Ints:
+def number_buckets(chosen: NDArray[np.int8]) -> Ints:
     """Return labels 0, 1, ... of the buckets, axes (pillar, step)."""
     step = np.arange(chosen.shape[1])
     first = step == (step >> chosen) << chosen

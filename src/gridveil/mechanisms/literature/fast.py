@@ -60,7 +60,7 @@ class Fast:
             filtered.publish(step)
             progress("sample and filter", (step + 1) / steps)
         values = filtered.levels.reshape(nx, ny, steps)
-        return Estimate(values, LinearNoise(None, None, _root(filtered.covariance)), {"samples_per_cell": most})
+        return Estimate(values, LinearNoise(None, None, _factorise(filtered.covariance)), {"samples_per_cell": most})
 
 
 @dataclass
@@ -135,7 +135,7 @@ class Filter:
 
     def correct(self, due: Mask, sample: Floats, sample_variance: float) -> None:
         """Take in the samples of some pillars."""
-        gain, posterior = kalman(self.variance[due], sample_variance)
+        gain, posterior = compute_gain(self.variance[due], sample_variance)
         self.variance[due] = posterior
         self.level = self.level.copy()
         self.level[due] += gain * (sample - self.level[due])
@@ -150,17 +150,17 @@ class Filter:
         self.covariance[step, : step + 1] = self.covariance[: step + 1, step] = row
 
 
-def kalman(variance: Floats, sample_variance: float) -> tuple[Floats, Floats]:
+def compute_gain(variance: Floats, sample_variance: float) -> tuple[Floats, Floats]:
     """Return how far to go from a level of some variance to its sample, and the variance then.
 
-    >>> kalman(np.array([2.0, np.inf]), 2.0)
+    >>> compute_gain(np.array([2.0, np.inf]), 2.0)
     (array([0.5, 1. ]), array([1., 2.]))
     """
     gain = 1 / (1 + sample_variance / variance)
     return gain, gain * sample_variance
 
 
-def _root(covariance: Floats) -> Floats:
+def _factorise(covariance: Floats) -> Floats:
     """Return a matrix whose product with its transpose is the covariance."""
     values, vectors = np.linalg.eigh(covariance)
     kept = values > values[-1] * 1e-12

@@ -15,17 +15,17 @@ from gridveil.mechanisms.literature.grids import (
     Shape,
     Share,
     TreeLevel,
-    blocks_worth,
+    choose_parts,
+    count_worthwhile_blocks,
+    find_max_contribution,
     make_consistent,
+    make_whole_box,
     measure_total,
-    most_of,
-    near_cubes,
     paint,
     shape_of,
     sides_of,
-    spread,
+    spread_boxes,
     subdivide,
-    whole,
 )
 from gridveil.model.arrays import Floats, Ints
 from gridveil.trusted.kernel.session import Session
@@ -34,10 +34,10 @@ from gridveil.uncertainty import Estimate
 # Where to split boxes in two: a noisy search for the place that leaves both sides most homogeneous.
 
 
-def longest_axes(boxes: Boxes, shape: Shape) -> Ints:
+def find_longest_axes(boxes: Boxes, shape: Shape) -> Ints:
     """Return for each box the axis along which it is longest, as a fraction of the cube and if it can be split there.
 
-    >>> longest_axes(np.array([[[0, 2], [0, 4], [0, 8]], [[0, 1], [0, 2], [0, 1]]]), (4, 4, 16)).tolist()
+    >>> find_longest_axes(np.array([[[0, 2], [0, 4], [0, 8]], [[0, 1], [0, 2], [0, 1]]]), (4, 4, 16)).tolist()
     [1, 1]
     """
     sides = sides_of(boxes)
@@ -129,14 +129,14 @@ class Granularity:
         The error model has each leaf's variance after consistency, and takes leaves for independent: bars of large
         regions are wider than needed.
         """
-        shape, most = shape_of(measure), most_of(measure)
+        shape, most = shape_of(measure), find_max_contribution(measure)
         epsilon_total = self.total_share * measure.epsilon
         epsilon = measure.epsilon - epsilon_total
         root = measure_total(measure, epsilon_total)
-        nodes = whole(shape)
+        nodes = make_whole_box(shape)
         levels = [TreeLevel(np.zeros(1, dtype=np.int64), root.values.astype(np.float64), 2 * root.scales**2)]
         axes = [axis for axis, length in enumerate(shape) if length > 1] or [2]
-        budgets = epsilon * level_shares(self._counts(nodes, levels[0].sums / most, epsilon, axes)[0, axes])
+        budgets = epsilon * divide_levels(self._counts(nodes, levels[0].sums / most, epsilon, axes)[0, axes])
         settled = np.zeros(1, dtype=bool)
         for number, axis in enumerate(axes):
             progress("measure levels", number / len(axes))
@@ -154,19 +154,19 @@ class Granularity:
             settled = before | stop
         sums, variances = make_consistent(levels)
         progress("measure levels", 1.0)
-        return spread(nodes, sums, variances, shape, {"nodes": [len(level.sums) for level in levels]})
+        return spread_boxes(nodes, sums, variances, shape, {"nodes": [len(level.sums) for level in levels]})
 
     def _counts(self, nodes: Boxes, people: Floats, epsilon: float, axes: list[int]) -> Ints:
         """Return into how many parts to cut each node along the axes that are left."""
         left = np.isin(np.arange(3), axes)
         sides = np.where(left, sides_of(nodes), 1)
-        return near_cubes(sides, blocks_worth(people, epsilon, sides, self.constant))
+        return choose_parts(sides, count_worthwhile_blocks(people, epsilon, sides, self.constant))
 
 
-def level_shares(fan_outs: Ints) -> Floats:
+def divide_levels(fan_outs: Ints) -> Floats:
     """Return how to divide a budget among levels: by the cube root of the expected number of their nodes.
 
-    >>> level_shares(np.array([8, 8])).round(3).tolist()
+    >>> divide_levels(np.array([8, 8])).round(3).tolist()
     [0.333, 0.667]
     """
     weights = np.cumprod(fan_outs, dtype=np.float64) ** (1 / 3)

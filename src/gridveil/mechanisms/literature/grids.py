@@ -26,7 +26,7 @@ def shape_of(measure: Session) -> Shape:
     return measure.grid.nx, measure.grid.ny, measure.window.steps
 
 
-def whole(shape: Shape) -> Boxes:
+def make_whole_box(shape: Shape) -> Boxes:
     """Return the cube as one box."""
     return np.array([[[0, length] for length in shape]], dtype=np.int64)
 
@@ -46,7 +46,7 @@ def subdivide(boxes: Boxes, counts: Ints) -> tuple[Boxes, Ints]:
 
     Returns the blocks, box by box, and the number of the box that each came from.
 
-    >>> blocks, parents = subdivide(whole((4, 1, 3)), np.array([[2, 1, 2]]))
+    >>> blocks, parents = subdivide(make_whole_box((4, 1, 3)), np.array([[2, 1, 2]]))
     >>> blocks[:, 2].tolist()
     [[0, 1], [1, 3], [0, 1], [1, 3]]
     """
@@ -76,7 +76,7 @@ def paint(boxes: Boxes, shape: Shape) -> Ints:
     return corners[:-1, :-1, :-1] - 1
 
 
-def spread(boxes: Boxes, sums: Floats, variances: Floats, shape: Shape, details: dict[str, Any]) -> Estimate:
+def spread_boxes(boxes: Boxes, sums: Floats, variances: Floats, shape: Shape, details: dict[str, Any]) -> Estimate:
     """Spread the sum of each box evenly over it. The boxes must cover the cube; `variances` are of the sums' noise.
 
     The error model has a box's variance as that of one Laplace variable, and boxes as independent.
@@ -102,19 +102,19 @@ def measure_total(measure: Session, epsilon: float) -> Measurement:
     return measure.sums(np.zeros((1, 1, 1), dtype=np.int64), epsilon)
 
 
-def most_of(measure: Session) -> int:
+def find_max_contribution(measure: Session) -> int:
     """Return the most that one household can add to the sum of the whole window, Wh."""
     return min(measure.bound.step * measure.window.steps, measure.bound.window)
 
 
-def blocks_worth(people: Floats, epsilon: float, sides: Ints, constant: float) -> Floats:
+def count_worthwhile_blocks(people: Floats, epsilon: float, sides: Ints, constant: float) -> Floats:
     """Return how many blocks boxes of these sides (box, axis) are worth, between 1 and all their cells and steps.
 
     People: each box's sum in units of what one household can add. The error of a block's noise and that of taking the
     block for uniform balance at `(people * epsilon / constant) ** (2 / (d + 2))` blocks per axis, in `d` axes that can
     be cut at all: `sqrt(people * epsilon / constant)` in two, the rule of Qardaji, Yang and Li.
 
-    >>> blocks_worth(np.array([1000.0, -3.0]), 1.0, np.array([[32, 32, 1], [32, 32, 1]]), 10.0)
+    >>> count_worthwhile_blocks(np.array([1000.0, -3.0]), 1.0, np.array([[32, 32, 1], [32, 32, 1]]), 10.0)
     array([100.,   1.])
     """
     dimensions = (sides > 1).sum(axis=1)
@@ -122,12 +122,12 @@ def blocks_worth(people: Floats, epsilon: float, sides: Ints, constant: float) -
     return np.asarray(np.minimum(blocks, sides.prod(axis=1, dtype=np.float64)))
 
 
-def near_cubes(sides: Ints, blocks: Floats) -> Ints:
+def choose_parts(sides: Ints, blocks: Floats) -> Ints:
     """Return into how many parts to cut each axis so that about `blocks` blocks of equal sides come out.
 
     An axis that is shorter than the side of a block stays whole, and the others take over.
 
-    >>> near_cubes(np.array([[32, 32, 120], [2, 32, 32]]), np.array([1920.0, 16.0])).tolist()
+    >>> choose_parts(np.array([[32, 32, 120], [2, 32, 32]]), np.array([1920.0, 16.0])).tolist()
     [[8, 8, 30], [1, 4, 4]]
     """
     cut = sides > 1

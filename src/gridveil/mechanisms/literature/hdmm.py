@@ -11,7 +11,7 @@ from pydantic import Field
 
 from gridveil.mechanisms.base import Progress, silent
 from gridveil.mechanisms.inference.field import minimise
-from gridveil.mechanisms.literature.linear import least_squares, range_products
+from gridveil.mechanisms.literature.linear import count_shared_ranges, least_squares
 from gridveil.model.arrays import Floats
 from gridveil.trusted.kernel.session import Session
 from gridveil.uncertainty import Estimate
@@ -19,20 +19,22 @@ from gridveil.uncertainty import Estimate
 # p-Identity strategies (McKenna et al., 2018): every place of an axis, and p weighted sums, good for all ranges.
 
 PLACES_PER_SUM = 16  # as HDMM's authors use for ranges
-WORTHWHILE = 1e-3
+MIN_GAIN = 1e-3
 
 
 @cache
-def p_identity(length: int, seed: int) -> Floats | None:
+def optimise_p_identity(length: int, seed: int) -> Floats | None:
     """Return a strategy (row, place) with unit column sums, near a local optimum for all ranges along an axis.
 
     `None` stands for an identity, where sums do not pay: up to about 20 places. The seed is that of the start.
     """
-    products = range_products(length)
+    products = count_shared_ranges(length)
     start = np.random.default_rng(seed).random((-(-length // PLACES_PER_SUM), length))
-    roots = minimise(lambda roots: _square(roots, products), np.sqrt(start))  # weights are squares: never negative
+    roots = minimise(
+        lambda roots: _compute_from_roots(roots, products), np.sqrt(start)
+    )  # weights are squares: never negative
     weights = roots**2
-    if total_variance(weights, products)[0] > (1 - WORTHWHILE) * np.trace(products):
+    if compute_total_variance(weights, products)[0] > (1 - MIN_GAIN) * np.trace(products):
         return None
     strategy = np.concatenate([np.eye(length), weights])
     strategy /= strategy.sum(axis=0)
@@ -40,11 +42,11 @@ def p_identity(length: int, seed: int) -> Floats | None:
     return strategy
 
 
-def total_variance(weights: Floats, products: Floats) -> tuple[float, Floats]:
+def compute_total_variance(weights: Floats, products: Floats) -> tuple[float, Floats]:
     """Return the variance of all ranges together, at unit noise variance, and its gradient.
 
     weights: of the sums, W (row, place), before all columns of [I; W] are divided by their sums `s`.
-    products: see `range_products`.
+    products: see `count_shared_ranges`.
 
     With `A = [I; W] / s`, the variance is the trace of `(A'A)^-1 V`, which is the sum of
     `C_ij s_i s_j V_ij` with `C = (I + W'W)^-1 = I - W'(I + WW')^-1 W`.
@@ -58,9 +60,9 @@ def total_variance(weights: Floats, products: Floats) -> tuple[float, Floats]:
     return value, by_sums - 2 * crossed + 2 * (crossed @ weights.T) @ lifted
 
 
-def _square(roots: Floats, products: Floats) -> tuple[float, Floats]:
-    """Return `total_variance` as a function of the square roots of the weights."""
-    value, gradient = total_variance(roots**2, products)
+def _compute_from_roots(roots: Floats, products: Floats) -> tuple[float, Floats]:
+    """Return `compute_total_variance` as a function of the square roots of the weights."""
+    value, gradient = compute_total_variance(roots**2, products)
     return value, 2 * roots * gradient
 
 
@@ -76,7 +78,7 @@ class Hdmm:
     def release(self, measure: Session, progress: Progress = silent) -> Estimate:
         """Optimise a strategy for each axis, measure their product, and find the cube that fits best."""
         lengths = (measure.grid.nx, measure.grid.ny, measure.window.steps)
-        x, y, t = (p_identity(length, self.seed) for length in lengths)
+        x, y, t = (optimise_p_identity(length, self.seed) for length in lengths)
         progress("optimise the strategy", 1.0)
         answers = measure.matrix(x, y, t, measure.epsilon)
         progress("measure it", 1.0)

@@ -10,20 +10,20 @@ import numpy as np
 from pydantic import Field
 
 from gridveil.mechanisms.base import Progress, silent
-from gridveil.mechanisms.literature.granularity import Search, halve, longest_axes
+from gridveil.mechanisms.literature.granularity import Search, find_longest_axes, halve
 from gridveil.mechanisms.literature.grids import (
     TOTAL_SHARE,
     Positive,
     Shape,
     Share,
     TreeLevel,
+    find_max_contribution,
     make_consistent,
+    make_whole_box,
     measure_total,
-    most_of,
     paint,
     shape_of,
-    spread,
-    whole,
+    spread_boxes,
 )
 from gridveil.trusted.kernel.session import Session
 from gridveil.uncertainty import Estimate
@@ -56,12 +56,12 @@ class Htf:
         shape = shape_of(measure)
         total = measure_total(measure, self.total_share * measure.epsilon)
         levels = [TreeLevel(np.zeros(1, dtype=np.int64), total.values.astype(np.float64), 2 * total.scales**2)]
-        nodes, parents = whole(shape), np.zeros(1, dtype=np.int64)
-        height = self._height(float(total.values[0]) / most_of(measure), measure.epsilon, shape)
+        nodes, parents = make_whole_box(shape), np.zeros(1, dtype=np.int64)
+        height = self._height(float(total.values[0]) / find_max_contribution(measure), measure.epsilon, shape)
 
         tree = [(nodes, parents)]
         for depth in range(height):
-            axes = longest_axes(nodes, shape)
+            axes = find_longest_axes(nodes, shape)
             epsilon = self.split_share * measure.epsilon / (height * (2 * self.rounds + 1))
             at = Search(measure, nodes, axes, epsilon).best(self.rounds)
             nodes, parents = halve(nodes, axes, at)
@@ -77,7 +77,7 @@ class Htf:
             levels.append(TreeLevel(above, measured.values.astype(np.float64), 2 * measured.scales**2))
             progress("measure nodes", (depth + 1) / len(tree))
         sums, variances = make_consistent(levels)
-        return spread(nodes, sums, variances, shape, {"height": height})
+        return spread_boxes(nodes, sums, variances, shape, {"height": height})
 
     def _height(self, people: float, epsilon: float, shape: Shape) -> int:
         """Return the height that makes as many leaves as a uniform grid of the plane would have cells."""

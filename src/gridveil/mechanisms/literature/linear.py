@@ -22,8 +22,8 @@ def least_squares(answers: NoisyAnswers, **details: Any) -> Estimate:  # noqa: A
     but for the rounding of the noise to whole numbers: the estimate is linear in the answers.
     """
     scales = np.broadcast_to(answers.scales, answers.values.shape)[0, 0]
-    x, y = (None if factor is None else inverse(factor, np.ones(len(factor))) for factor in (answers.x, answers.y))
-    t = np.eye(len(scales)) if answers.t is None else inverse(answers.t, scales)
+    x, y = (None if factor is None else invert(factor, np.ones(len(factor))) for factor in (answers.x, answers.y))
+    t = np.eye(len(scales)) if answers.t is None else invert(answers.t, scales)
     values = answers.values
     for axis, back in enumerate((x, y, t)):
         if back is not None:
@@ -31,22 +31,22 @@ def least_squares(answers: NoisyAnswers, **details: Any) -> Estimate:  # noqa: A
     return Estimate(np.ascontiguousarray(values), LinearNoise(x, y, t * (math.sqrt(2) * scales)), details)
 
 
-def inverse(matrix: Floats, scales: Floats) -> Floats:
+def invert(matrix: Floats, scales: Floats) -> Floats:
     """Return the matrix that takes answers with these noise scales back to what was asked about, by least squares.
 
     It weights each answer by the inverse of its variance, and gives the solution of least norm.
 
-    >>> inverse(np.array([[1.0], [1.0]]), np.array([1.0, 2.0]))
+    >>> invert(np.array([[1.0], [1.0]]), np.array([1.0, 2.0]))
     array([[0.8, 0.2]])
     """
     weights = scales.min() / scales
     return np.asarray(np.linalg.pinv(matrix * weights[:, None], rcond=NEGLIGIBLE) * weights)
 
 
-def range_products(length: int) -> Floats:
+def count_shared_ranges(length: int) -> Floats:
     """Return, for every two places of an axis, how many of all ranges along it contain both.
 
-    >>> range_products(2)
+    >>> count_shared_ranges(2)
     array([[2., 1.],
            [1., 2.]])
     """

@@ -8,7 +8,7 @@ from typing import Annotated
 from pydantic import Field
 
 from gridveil.mechanisms.base import Progress, silent
-from gridveil.mechanisms.inference.marginals import Marginals, Share, measure_marginals, product_estimate, project
+from gridveil.mechanisms.inference.marginals import Marginals, Share, make_product_estimate, measure_marginals, project
 from gridveil.model.arrays import Floats
 from gridveil.trusted.kernel.session import Session
 from gridveil.uncertainty import Estimate
@@ -31,10 +31,10 @@ class Outer:
         measured = measure_marginals(measure, self.share)
         progress("measure cells and steps", 1.0)
         shape = (measure.grid.nx, measure.grid.ny, measure.window.steps)
-        return product_estimate(measured, shape, fit, self.seed)
+        return make_product_estimate(measured, shape, fit_outer, self.seed)
 
 
-def fit(noisy: Marginals) -> tuple[Floats, Floats]:
+def fit_outer(noisy: Marginals) -> tuple[Floats, Floats]:
     """Return the nearest non-negative cells and steps that sum to the best estimate of the total."""
     total = noisy.total()
     return project(noisy.cells, total), project(noisy.steps, total)

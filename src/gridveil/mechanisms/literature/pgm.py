@@ -9,7 +9,7 @@ import numpy as np
 from pydantic import Field
 
 from gridveil.mechanisms.base import Progress, silent
-from gridveil.mechanisms.inference.marginals import Marginals, Share, measure_marginals, product_estimate
+from gridveil.mechanisms.inference.marginals import Marginals, Share, make_product_estimate, measure_marginals
 from gridveil.model.arrays import Floats
 from gridveil.trusted.kernel.session import Session
 from gridveil.uncertainty import Estimate
@@ -20,7 +20,7 @@ LARGEST_CHANGE = 50.0
 SMALLEST = 1e-100
 """Numbers on their way to zero stop here."""
 
-FASTER = 1.2
+STEP_GROWTH = 1.2
 
 
 @dataclass(frozen=True)
@@ -41,12 +41,12 @@ class Pgm:
         measured = measure_marginals(measure, self.share)
         progress("measure cells and steps", 1.0)
         shape = (measure.grid.nx, measure.grid.ny, measure.window.steps)
-        estimate = product_estimate(measured, shape, lambda noisy: fit(noisy, self.rounds), self.seed)
+        estimate = make_product_estimate(measured, shape, lambda noisy: fit_pgm(noisy, self.rounds), self.seed)
         progress("fit the graphical model", 1.0)
         return estimate
 
 
-def fit(noisy: Marginals, rounds: int) -> tuple[Floats, Floats]:
+def fit_pgm(noisy: Marginals, rounds: int) -> tuple[Floats, Floats]:
     """Return positive cells and steps with the same sum that come close to the noisy ones, each weighted by its noise.
 
     The loss is `|cells - noisy|^2 / scale^2` plus the same of steps. A step of mirror descent under the entropy of
@@ -64,16 +64,16 @@ def fit(noisy: Marginals, rounds: int) -> tuple[Floats, Floats]:
     rate = np.ones_like(total)
     for _ in range(rounds):
         slope = weight * (parts - target)
-        tried = _equal_sums(parts * np.exp(np.clip(-rate * slope, -LARGEST_CHANGE, LARGEST_CHANGE)), cells)
+        tried = _equalise_sums(parts * np.exp(np.clip(-rate * slope, -LARGEST_CHANGE, LARGEST_CHANGE)), cells)
         change = tried - parts
         # The loss is quadratic: it falls by -slope.change - |change|^2 / 2.
         taken = (weight * change**2 + slope * change).sum(axis=-1, keepdims=True) <= 0
         parts = np.where(taken, tried, parts)
-        rate = np.where(taken, FASTER * rate, rate / 2)
+        rate = np.where(taken, STEP_GROWTH * rate, rate / 2)
     return parts[..., :cells] * total, parts[..., cells:] * total
 
 
-def _equal_sums(parts: Floats, cells: int) -> Floats:
+def _equalise_sums(parts: Floats, cells: int) -> Floats:
     """Return the nearest numbers, in relative entropy, with equal sums over cells and over steps; all positive."""
     parts = np.maximum(parts, SMALLEST)
     of_cells = parts[..., :cells].sum(axis=-1, keepdims=True)

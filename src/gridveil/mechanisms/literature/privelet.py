@@ -21,20 +21,20 @@ class Privelet:
 
     def release(self, measure: Session, progress: Progress = silent) -> Estimate:
         """Measure the coefficients, and invert the transform."""
-        x, y = wavelets(measure.grid.nx), wavelets(measure.grid.ny)
+        x, y = make_wavelets(measure.grid.nx), make_wavelets(measure.grid.ny)
         answers = measure.transform(Haar(exponent=EQUAL_NOISE), measure.epsilon, x=x, y=y)
         progress("measure all wavelets", 1.0)
         return least_squares(answers)
 
 
-def wavelets(length: int) -> Floats | None:
+def make_wavelets(length: int) -> Floats | None:
     """Return the Haar matrix of an axis of space without the wavelets that lie in its padding; `None`: an identity.
 
     This is the rule of Privelet+: an axis whose length is at most `P**2 * H` is left as it is, `P = 1 + log2(length)`
     being what a cell adds to all coefficients together, and `H = (2 + log2(length)) / 2` a bound on the variance of a
     range when that of a coefficient is 1. Wavelets of space pay from 727 cells on.
 
-    >>> wavelets(32) is wavelets(726) is None, wavelets(727).shape
+    >>> make_wavelets(32) is make_wavelets(726) is None, make_wavelets(727).shape
     (True, (731, 727))
     """
     levels = math.ceil(math.log2(length))

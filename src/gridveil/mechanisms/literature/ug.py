@@ -11,16 +11,16 @@ from gridveil.mechanisms.literature.grids import (
     TOTAL_SHARE,
     Positive,
     Share,
-    blocks_worth,
+    choose_parts,
+    count_worthwhile_blocks,
+    find_max_contribution,
+    make_whole_box,
     measure_total,
-    most_of,
-    near_cubes,
     paint,
     shape_of,
     sides_of,
-    spread,
+    spread_boxes,
     subdivide,
-    whole,
 )
 from gridveil.trusted.kernel.session import Session
 from gridveil.uncertainty import Estimate
@@ -42,14 +42,14 @@ class UniformGrid:
     def release(self, measure: Session, progress: Progress = silent) -> Estimate:
         """Measure the total, then the blocks."""
         shape = shape_of(measure)
-        cube = whole(shape)
+        cube = make_whole_box(shape)
         epsilon_total = self.total_share * measure.epsilon
         epsilon = measure.epsilon - epsilon_total
-        people = measure_total(measure, epsilon_total).values / most_of(measure)
-        counts = near_cubes(sides_of(cube), blocks_worth(people, epsilon, sides_of(cube), self.constant))
+        people = measure_total(measure, epsilon_total).values / find_max_contribution(measure)
+        counts = choose_parts(sides_of(cube), count_worthwhile_blocks(people, epsilon, sides_of(cube), self.constant))
         blocks, _ = subdivide(cube, counts)
         progress("measure blocks", 0.0)
         measured = measure.sums(paint(blocks, shape), epsilon)
         progress("measure blocks", 1.0)
         sums = measured.values.astype(np.float64)
-        return spread(blocks, sums, 2 * measured.scales**2, shape, {"blocks": counts[0].tolist()})
+        return spread_boxes(blocks, sums, 2 * measured.scales**2, shape, {"blocks": counts[0].tolist()})

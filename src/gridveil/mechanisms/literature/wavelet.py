@@ -13,7 +13,7 @@ from gridveil.trusted.kernel.session import Session
 from gridveil.trusted.kernel.transforms import Haar
 from gridveil.uncertainty import Estimate
 
-TWENTY = {"k": 20}
+PRESET_20 = {"k": 20}
 
 
 @dataclass(frozen=True)

@@ -101,8 +101,8 @@ class CalendarPrior:
 
     def apply(self, spread: PriorSpread, weights: Floats) -> Floats:
         """Return the covariance of departures (t, t) times weights (t, r)."""
-        shape = spread.hour**2 * self.shape_of_day @ grouped(self.kind, weights)
-        days = (spread.day**2 * self.level_of_day + self.season) @ grouped(self.day, weights)
+        shape = spread.hour**2 * self.shape_of_day @ sum_groups(self.kind, weights)
+        days = (spread.day**2 * self.level_of_day + self.season) @ sum_groups(self.day, weights)
         before = self._chain(weights)
         after = self._chain(weights[::-1])[::-1]
         chained = spread.short**2 * (before + after - weights)
@@ -111,8 +111,8 @@ class CalendarPrior:
     def draw(self, spread: PriorSpread, count: int, random: np.random.Generator) -> Floats:
         """Return `count` departures (t, count) drawn from the prior."""
         steps = len(self.kind)
-        shape = spread.hour * _root(self.shape_of_day) @ random.standard_normal((len(self.shape_of_day), count))
-        days = _root(spread.day**2 * self.level_of_day + self.season)
+        shape = spread.hour * _factorise(self.shape_of_day) @ random.standard_normal((len(self.shape_of_day), count))
+        days = _factorise(spread.day**2 * self.level_of_day + self.season)
         days = days @ random.standard_normal((len(days), count))
         fresh = random.standard_normal((steps, count))
         fresh[1:] *= math.sqrt(1 - self.decay**2)
@@ -125,13 +125,13 @@ class CalendarPrior:
 
         cut: the part that it did not leave.
         """
-        shape = _root(self.shape_of_day) @ random.standard_normal((len(self.shape_of_day), count))
-        days = _root(self.spell) @ random.standard_normal((len(self.spell), count))
+        shape = _factorise(self.shape_of_day) @ random.standard_normal((len(self.shape_of_day), count))
+        days = _factorise(self.spell) @ random.standard_normal((len(self.spell), count))
         return np.asarray(cut**LOST_POWER * (LOST_HOUR * shape[self.kind] + LOST_DAY * days[self.day]))
 
     def lost(self, cut: float, weights: Floats) -> Floats:
         """Return the variances (r,) of sums of such departures with weights (t, r)."""
-        kinds, days = grouped(self.kind, weights), grouped(self.day, weights)
+        kinds, days = sum_groups(self.kind, weights), sum_groups(self.day, weights)
         of_kinds = (kinds * (self.shape_of_day @ kinds)).sum(axis=0)
         of_days = (days * (self.spell @ days)).sum(axis=0)
         return np.asarray(cut ** (2 * LOST_POWER) * (LOST_HOUR**2 * of_kinds + LOST_DAY**2 * of_days))
@@ -180,13 +180,13 @@ class SummedPrior:
         )
 
 
-def grouped(labels: Ints, weights: Floats) -> Floats:
+def sum_groups(labels: Ints, weights: Floats) -> Floats:
     """Return the sums (label, r) of weights (t, r) over steps with the same label."""
     order = np.argsort(labels, kind="stable")
     firsts = np.flatnonzero(np.diff(labels[order], prepend=-1))
     return np.asarray(np.add.reduceat(weights[order], firsts, axis=0))
 
 
-def _root(covariance: Floats) -> Floats:
+def _factorise(covariance: Floats) -> Floats:
     """Return a matrix whose product with its transpose is the covariance."""
     return np.asarray(np.linalg.cholesky(covariance + 1e-9 * np.eye(len(covariance))), dtype=np.float64)

@@ -50,7 +50,7 @@ class RegionDeviations:
     evidence: float
 
 
-def deviations(setting: Setting, sums: Floats, noise_variance: float, draws: int, seed: int) -> RegionDeviations:
+def infer_deviations(setting: Setting, sums: Floats, noise_variance: float, draws: int, seed: int) -> RegionDeviations:
     """Return the posterior of `g` given noisy sums (k, p), Wh, averaged over amplitudes and reaches.
 
     Errors in `e` and in `t` would look like deviations. Both lie in known directions, the same in all parts of
@@ -61,7 +61,7 @@ def deviations(setting: Setting, sums: Floats, noise_variance: float, draws: int
     bases = [_Basis.of(setting, *reach) for reach in REACHES]
     coordinates = [basis.coordinates(sums) for basis in bases]
     log_odds = np.array(
-        [_log_odds(b.spectrum, c, noise_variance) for b, c in zip(bases, coordinates, strict=True)]
+        [_compute_log_odds(b.spectrum, c, noise_variance) for b, c in zip(bases, coordinates, strict=True)]
     )  # (reach, amplitude)
     top = log_odds.max()
     weight = np.exp(log_odds - top)
@@ -69,7 +69,7 @@ def deviations(setting: Setting, sums: Floats, noise_variance: float, draws: int
     weight /= weight.sum()
     mean = np.zeros((setting.regions.size, setting.hours.size))
     for basis, seen, of in zip(bases, coordinates, weight, strict=True):
-        mean += basis.field(_gain(basis.spectrum, noise_variance, of) * seen)
+        mean += basis.field(_compute_gain(basis.spectrum, noise_variance, of) * seen)
     rng = np.random.default_rng(seed)
     chosen = rng.choice(weight.size, size=draws, p=weight.ravel())
     some = np.empty((draws, *mean.shape))
@@ -102,14 +102,14 @@ class _Basis:
         """Prepare one reach."""
         away = np.linalg.norm(setting.centres[:, None] - setting.centres, axis=-1)
         apart = (setting.hours[:, None] - setting.hours + 12) % 24 - 12
-        space = _centred(np.exp(-away / reach), setting.regions)
+        space = _centre(np.exp(-away / reach), setting.regions)
         # A squared exponential on the circle's chord, so that it is a covariance there too.
         chord = 24 / np.pi * np.sin(np.pi * apart / 24)
-        time = _centred(np.exp(-0.5 * (chord / hours) ** 2), setting.profile)
+        time = _centre(np.exp(-0.5 * (chord / hours) ** 2), setting.profile)
         parts = np.zeros((setting.part.max() + 1, setting.hours.size))
         parts[setting.part, np.arange(setting.hours.size)] = setting.profile
-        left = _complement(setting.regions)
-        right = _complement(parts.sum(axis=1))
+        left = _find_complement(setting.regions)
+        right = _find_complement(parts.sum(axis=1))
         seen = setting.regions[:, None] * left
         by = parts.T @ right
         left_values, turn = np.linalg.eigh(seen.T @ space @ seen)
@@ -119,8 +119,8 @@ class _Basis:
             right @ spin,
             space @ seen @ turn,
             time @ by @ spin,
-            _root(space),
-            _root(time),
+            _factorise(space),
+            _factorise(time),
             (setting.regions, parts),
             np.maximum(left_values, 0.0)[:, None] * np.maximum(right_values, 0.0),
             # Halves are half a side apart; a region is about one of equally many squares.
@@ -152,20 +152,20 @@ class _Basis:
         return np.asarray(deviation * (rng.normal(size=shape) @ self.right_root.T))
 
 
-def _log_odds(spectrum: Floats, seen: Floats, noise_variance: float) -> Floats:
+def _compute_log_odds(spectrum: Floats, seen: Floats, noise_variance: float) -> Floats:
     """Return the log-likelihood of the coordinates at each amplitude, against that without deviations."""
     signal = AMPLITUDES[:, None, None] ** 2 * spectrum / noise_variance
     energy = seen**2 / noise_variance
     return np.asarray(0.5 * (energy * signal / (1 + signal) - np.log1p(signal)).sum(axis=(1, 2)))
 
 
-def _gain(spectrum: Floats, noise_variance: float, weight: Floats) -> Floats:
+def _compute_gain(spectrum: Floats, noise_variance: float, weight: Floats) -> Floats:
     """Return the factor from coordinates to the posterior mean, averaged over amplitudes by weight."""
     power = AMPLITUDES[:, None, None] ** 2
     return np.asarray((weight[:, None, None] * power / (power * spectrum + noise_variance)).sum(axis=0))
 
 
-def _centred(covariance: Floats, weights: Floats) -> Floats:
+def _centre(covariance: Floats, weights: Floats) -> Floats:
     """Return the covariance of what is left of a field when its weighted mean is taken away."""
     total = weights.sum()
     even = np.full(weights.size, 1 / weights.size)
@@ -173,13 +173,13 @@ def _centred(covariance: Floats, weights: Floats) -> Floats:
     return np.asarray(centre @ covariance @ centre.T)
 
 
-def _complement(direction: Floats) -> Floats:
+def _find_complement(direction: Floats) -> Floats:
     """Return an orthonormal basis (n, n - 1) of what is orthogonal to a direction (to equal parts, if it is zero)."""
     along = direction if np.any(direction) else np.ones_like(direction)
     basis, _ = np.linalg.qr(np.column_stack([along, np.eye(direction.size)]))
     return np.asarray(basis[:, 1:])
 
 
-def _root(covariance: Floats) -> Floats:
+def _factorise(covariance: Floats) -> Floats:
     values, vectors = np.linalg.eigh(covariance)
     return np.asarray(vectors * np.sqrt(np.maximum(values, 0.0)))

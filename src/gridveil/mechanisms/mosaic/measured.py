@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gridveil.mechanisms.bounds import TotalsDistribution, histogram_epsilon, measure_population, space_bound
+from gridveil.mechanisms.bounds import TotalsDistribution, choose_space_bound, histogram_epsilon, measure_population
 from gridveil.mechanisms.inference.quadtree import QuadtreeLevel, choose_level
-from gridveil.mechanisms.mosaic.regions import RegionMeasurement, look_bound, plan_regions, regions_differ
+from gridveil.mechanisms.mosaic.regions import RegionMeasurement, choose_region_bound, detect_differences, plan_regions
 from gridveil.mechanisms.mosaic.runs import choose_runs, plan_time
 from gridveil.model.arrays import WH_PER_KWH, Ints
 from gridveil.trusted.kernel.bound import Bound
@@ -28,13 +28,13 @@ class MosaicShares:
     time: float
 
 
-def divide(epsilon: float, households: float) -> MosaicShares:
+def divide_budget(epsilon: float, households: float) -> MosaicShares:
     """Divide what the histogram left over.
 
     The total matters while the sum of all regions is drowned in their noise. Time needs a larger part of a small
     budget: where most households live shows even through much noise.
 
-    >>> spending = divide(3.0, 1000.0)
+    >>> spending = divide_budget(3.0, 1000.0)
     >>> round(spending.total, 2), round(spending.space, 2), round(spending.time, 2)
     (0.06, 2.27, 0.67)
     """
@@ -53,7 +53,7 @@ class MosaicBounds(NamedTuple):
     time: Bound
 
 
-class LookedAt(NamedTuple):
+class RegionAnswer(NamedTuple):
     """A look at regional profiles, what it answered, and the bound it was under."""
 
     look: RegionMeasurement
@@ -76,7 +76,7 @@ class Measured:
     regions: Measurement
     runs: Ints
     steps: Measurement
-    look: LookedAt | None
+    look: RegionAnswer | None
 
     def details(self) -> dict[str, Any]:
         """Return the choices, for the label."""
@@ -99,14 +99,14 @@ def measure_all(measure: Session, noise: NoiseKind) -> Measured:
     look = None
     plan = plan_regions(grid, window, population.households, left)
     if plan is not None:
-        bound = look_bound(given, window.steps, population)
+        bound = choose_region_bound(given, window.steps, population)
         left -= plan.test.epsilon
-        if regions_differ(measure, plan, bound):
+        if detect_differences(measure, plan, bound):
             left -= plan.full.epsilon
-            look = LookedAt(plan.full, measure.sums(plan.full.labels(), plan.full.epsilon, bound=bound), bound)
-    spending = divide(left, population.households)
+            look = RegionAnswer(plan.full, measure.sums(plan.full.labels(), plan.full.epsilon, bound=bound), bound)
+    spending = divide_budget(left, population.households)
     if free:
-        wanted = space_bound(population, spending.space, noise, grid.cells)
+        wanted = choose_space_bound(population, spending.space, noise, grid.cells)
         in_space = Bound(given.step, min(wanted, given.window))
         time = plan_time(window, population, spending.time)
         in_time, runs = Bound(given.step, min(time.bound, given.window)), time.runs

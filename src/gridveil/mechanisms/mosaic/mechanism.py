@@ -10,7 +10,7 @@ import numpy as np
 from pydantic import AfterValidator, Field, PositiveFloat
 
 from gridveil.mechanisms.base import Progress, silent
-from gridveil.mechanisms.inference.space import SpaceEstimate, draws_kept, estimate_space, size_draws, true_draws
+from gridveil.mechanisms.inference.space import SpaceEstimate, choose_draws, draw_sizes, draw_true_cells, estimate_space
 from gridveil.mechanisms.mosaic.measured import Measured, measure_all
 from gridveil.mechanisms.mosaic.regions import RegionalProfiles, fit_regions
 from gridveil.mechanisms.mosaic.time import HOURS, PublicShape, TimeEstimate, estimate_time
@@ -22,7 +22,7 @@ RATIO_ERROR = 0.03
 """How well the fitted population tells how much less is left under the bound of time than under that of space."""
 
 
-def _known_zone(name: str) -> str:
+def _check_zone(name: str) -> str:
     """Refuse a timezone that is not known now, not when the tables have been read."""
     try:
         ZoneInfo(name)
@@ -46,7 +46,7 @@ class Mosaic:
 
     noise: NoiseKind = "laplace"
     profile: Annotated[tuple[PositiveFloat, ...], Field(min_length=2 * HOURS, max_length=2 * HOURS)] | None = None
-    profile_zone: Annotated[str, AfterValidator(_known_zone)] = "UTC"
+    profile_zone: Annotated[str, AfterValidator(_check_zone)] = "UTC"
     seed: Annotated[int, Field(ge=0)] = 0
     chooses_bounds: ClassVar[bool] = True
 
@@ -58,12 +58,12 @@ class Mosaic:
         measured = measure_all(measure, self.noise)
         progress("measure", 1.0)
         profiles_of = 1 if measured.look is None else measured.look.look.regions
-        draws = draws_kept(measure.grid.cells + profiles_of * measure.window.steps)
-        space = self._space(measure, measured, draws)
+        draws = choose_draws(measure.grid.cells + profiles_of * measure.window.steps)
+        space = self._infer_space(measure, measured, draws)
         progress("infer where", 1.0)
-        time = self._time(measure, measured, space, shape, draws)
+        time = self._infer_time(measure, measured, space, shape, draws)
         progress("infer when", 1.0)
-        regional = self._regional(measured, space, time, draws)
+        regional = self._infer_regions(measured, space, time, draws)
         population, bound = measured.population, measured.bounds.space.window
         factor = population.debias(bound)
         values = Product.of(factor * space.mean, time.profile)
@@ -72,14 +72,14 @@ class Mosaic:
             values = Product(values.space, time.profile * regional.factor, regional.region)
             profiles, region = profiles * regional.draws, regional.region
         errors = Posterior(
-            space=true_draws(space.draws, population, bound, self.seed + 2),
+            space=draw_true_cells(space.draws, population, bound, self.seed + 2),
             region=region,
             time=profiles / profiles.sum(axis=2, keepdims=True),
-            size=size_draws(population, draws),
+            size=draw_sizes(population, draws),
         )
         return Estimate(values, errors, {**measured.details(), "debias_factor": factor, "draws": draws})
 
-    def _space(self, measure: Session, measured: Measured, draws: int) -> SpaceEstimate:
+    def _infer_space(self, measure: Session, measured: Measured, draws: int) -> SpaceEstimate:
         total = float(measured.whole.values[0]), 2 * float(measured.whole.scales[0]) ** 2
         return estimate_space(
             measure.grid,
@@ -92,7 +92,7 @@ class Mosaic:
             self.seed,
         )
 
-    def _time(
+    def _infer_time(
         self, measure: Session, measured: Measured, space: SpaceEstimate, shape: Floats | None, draws: int
     ) -> TimeEstimate:
         population, bounds = measured.population, measured.bounds
@@ -112,7 +112,7 @@ class Mosaic:
             1 - left / max(population.mean(), 1.0),
         )
 
-    def _regional(
+    def _infer_regions(
         self, measured: Measured, space: SpaceEstimate, time: TimeEstimate, draws: int
     ) -> RegionalProfiles | None:
         if measured.look is None:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from gridveil.geography.grid import Grid
 from gridveil.mechanisms.bounds import TotalsDistribution
-from gridveil.mechanisms.mosaic.interaction import RegionDeviations, Setting, deviations
+from gridveil.mechanisms.mosaic.interaction import RegionDeviations, Setting, infer_deviations
 from gridveil.model.arrays import Floats, Ints
 from gridveil.model.window import Window
 from gridveil.trusted.kernel.bound import Bound
@@ -18,10 +18,10 @@ from gridveil.trusted.kernel.session import Measurement, Session
 
 # How to look for regional profiles: what is asked and what it may cost, from public numbers and released ones.
 
-ENOUGH = 5_500
+MIN_POWER = 5_500
 """Households times epsilon below which even strong differences go unseen in a look that costs little."""
 
-TEST = 400
+TEST_POWER = 400
 """What the first look needs of that product ..."""
 
 TEST_SHARES = (0.015, 0.025)
@@ -95,17 +95,19 @@ def plan_regions(grid: Grid, window: Window, households: float, epsilon: float) 
     (0.15, (8, 8), 1.2)
     """
     power = households * epsilon
-    if power < ENOUGH or grid.cells == 1 or window.step >= timedelta(hours=HOURS):
+    if power < MIN_POWER or grid.cells == 1 or window.step >= timedelta(hours=HOURS):
         return None
     hour = np.array([(time + window.step / 2).hour for time in window.times()], dtype=np.int64)
-    test = _look(grid, hour, TEST_BLOCKS, TEST_PARTS, epsilon * float(np.clip(TEST / power, *TEST_SHARES)))
+    test = _make_measurement(
+        grid, hour, TEST_BLOCKS, TEST_PARTS, epsilon * float(np.clip(TEST_POWER / power, *TEST_SHARES))
+    )
     if test.parts == 1:
         return None
     parts = next(count for least, count in PARTS if power >= least)
-    return RegionPlan(test, _look(grid, hour, BLOCKS, parts, epsilon * FULL_SHARE))
+    return RegionPlan(test, _make_measurement(grid, hour, BLOCKS, parts, epsilon * FULL_SHARE))
 
 
-def _look(grid: Grid, hour: Ints, blocks: int, parts: int, epsilon: float) -> RegionMeasurement:
+def _make_measurement(grid: Grid, hour: Ints, blocks: int, parts: int, epsilon: float) -> RegionMeasurement:
     columns, rows = min(blocks, grid.nx), min(blocks, grid.ny)
     region = (np.arange(grid.nx) * columns // grid.nx)[:, None] * rows + np.arange(grid.ny) * rows // grid.ny
     part = np.unique(hour * parts // HOURS, return_inverse=True)[1]
@@ -117,7 +119,7 @@ def _look(grid: Grid, hour: Ints, blocks: int, parts: int, epsilon: float) -> Re
 # A small look tells whether they do; only if so is more spent on how. Both are sums over blocks of the map and parts
 # of the day: a partition of the cube, so that a household's window bound is all they see of it.
 
-CONVINCED = 3.0
+MIN_LOG_ODDS = 3.0
 """Log odds of differences against none, at which they are believed. Of looks at London households, in places that have
 nothing to do with how they live, 1.1 to 1.5 in a hundred come that far: the noise has heavy tails."""
 
@@ -125,7 +127,7 @@ BOUND_QUANTILE = 0.6
 """Of households' totals: the bound of both looks. Bounding scales a household's series as a whole, so that a low bound
 costs little of what shapes of the day tell, and much noise is saved."""
 
-FLOOR = 0.05
+MIN_FACTOR = 0.05
 """No region uses less than this part of what the map does, at any time."""
 
 SWEEPS = 20
@@ -145,14 +147,14 @@ class RegionalProfiles:
     amplitude: float
 
 
-def look_bound(given: Bound, steps: int, population: TotalsDistribution) -> Bound:
+def choose_region_bound(given: Bound, steps: int, population: TotalsDistribution) -> Bound:
     """Return the bound of both looks; a window bound that the publisher has given stands."""
     if given.window < given.step * steps:
         return given
     return Bound(given.step, min(given.window, max(1, round(population.quantile(BOUND_QUANTILE)))))
 
 
-def regions_differ(measure: Session, plan: RegionPlan, bound: Bound) -> bool:
+def detect_differences(measure: Session, plan: RegionPlan, bound: Bound) -> bool:
     """Take the first look, and return whether it makes differences likely enough to measure them."""
     look = plan.test
     measured = measure.sums(look.labels(), look.epsilon, bound=bound)
@@ -162,7 +164,7 @@ def regions_differ(measure: Session, plan: RegionPlan, bound: Bound) -> bool:
         return False
     # Its own sums stand for the regions' totals and the map's profile, which have not been measured yet.
     steps = (profile / np.bincount(look.part))[look.part]
-    return _deviations(look, measured, regions, steps, 0, 0).evidence > CONVINCED
+    return _infer_deviations(look, measured, regions, steps, 0, 0).evidence > MIN_LOG_ODDS
 
 
 def fit_regions(
@@ -172,27 +174,27 @@ def fit_regions(
 
     space: estimated consumption of the cells (x, y), Wh, under the bound of the look. profile: the map's (t,), sum 1.
     """
-    regions = _binned(look.region, np.maximum(space, 0.0))
-    found = _deviations(look, measured, regions, profile, draws, seed)
+    regions = _sum_bins(look.region, np.maximum(space, 0.0))
+    found = _infer_deviations(look, measured, regions, profile, draws, seed)
     phase = np.unique(look.hour, return_inverse=True)[1]
-    weights = _weights(regions), _weights(_binned(phase, profile))
-    factor, others = (_raked(np.maximum(1 + field, FLOOR), *weights) for field in (found.mean, found.draws))
+    weights = _normalise(regions), _normalise(_sum_bins(phase, profile))
+    factor, others = (_rake(np.maximum(1 + field, MIN_FACTOR), *weights) for field in (found.mean, found.draws))
     return RegionalProfiles(look.region, factor[:, phase], others[:, :, phase], found.amplitude)
 
 
-def _deviations(
+def _infer_deviations(
     look: RegionMeasurement, measured: Measurement, regions: Floats, profile: Floats, draws: int, seed: int
 ) -> RegionDeviations:
     """Return how regions differ by hour of the day, given what regions (k,) and steps (t,) consume."""
     hours, first, phase = np.unique(look.hour, return_index=True, return_inverse=True)
     setting = Setting(
-        look.centres(), regions, np.asarray(hours + 0.5), _weights(_binned(phase, profile)), look.part[first]
+        look.centres(), regions, np.asarray(hours + 0.5), _normalise(_sum_bins(phase, profile)), look.part[first]
     )
     sums = measured.values.astype(np.float64).reshape(-1, look.parts)
-    return deviations(setting, sums, 2 * float(measured.scales[0]) ** 2, draws, seed)
+    return infer_deviations(setting, sums, 2 * float(measured.scales[0]) ** 2, draws, seed)
 
 
-def _raked(factor: Floats, regions: Floats, phases: Floats) -> Floats:
+def _rake(factor: Floats, regions: Floats, phases: Floats) -> Floats:
     """Return positive factors (..., k, q) whose weighted mean is 1 in every phase (nearly) and region (exactly)."""
     for _ in range(SWEEPS):
         factor = factor / np.einsum("...kq,k->...q", factor, regions)[..., None, :]
@@ -200,11 +202,11 @@ def _raked(factor: Floats, regions: Floats, phases: Floats) -> Floats:
     return factor
 
 
-def _binned(bins: Ints, values: Floats) -> Floats:
+def _sum_bins(bins: Ints, values: Floats) -> Floats:
     return np.asarray(np.bincount(bins.ravel(), values.ravel()), dtype=np.float64)
 
 
-def _weights(totals: Floats) -> Floats:
+def _normalise(totals: Floats) -> Floats:
     """Return parts of the sum; equal parts of nothing."""
     total = totals.sum()
     return np.asarray(totals / total if total > 0 else np.full(totals.size, 1 / totals.size))

@@ -9,20 +9,20 @@ from typing import Protocol
 
 import numpy as np
 
-from gridveil.mechanisms.mosaic.calendar_prior import MONDAY, SATURDAY, CalendarPrior, PriorSpread, grouped
+from gridveil.mechanisms.mosaic.calendar_prior import MONDAY, SATURDAY, CalendarPrior, PriorSpread, sum_groups
 from gridveil.model.arrays import Floats, Ints
 from gridveil.model.window import Window
 
-EXPECTED = PriorSpread(0.3, 0.05, 0.05)
-MOST = 480
+EXPECTED_SPREAD = PriorSpread(0.3, 0.05, 0.05)
+MAX_SUMS = 480
 """More sums than this only where every step by itself is worth it."""
-CLEAR = 0.03
+CLEAR_NOISE = 0.03
 """Noise of a step, relative to its consumption, below which every step of a long window is measured."""
 QUANTILES = (0.3, 0.5, 0.7, 0.8, 0.87, 0.93, 0.97, 0.985, 0.995)
 """Of households' totals: bounds to choose from."""
 QUERIES = 66
-LENGTH = 10  # steps of a short query
-BETTER = 0.97  # how much better coarse sums must promise to be than every step by itself
+SHORT_QUERY = 10  # steps of a short query
+COARSE_MARGIN = 0.97  # how much better coarse sums must promise to be than every step by itself
 
 
 class Totals(Protocol):
@@ -59,7 +59,7 @@ def plan_time(window: Window, totals: Totals, epsilon: float) -> TimePlan:
         _Offer(bound, bound / (epsilon * max(totals.households * left, 1.0)), max(0.0, 1 - left / max(whole, 1.0)))
         for bound, left in zip(bounds, kept, strict=True)
     ]
-    return _best(window, offers)
+    return _choose_plan(window, offers)
 
 
 def choose_runs(window: Window, households: float, mean_use: float, epsilon: float, bound: float) -> Ints:
@@ -68,7 +68,7 @@ def choose_runs(window: Window, households: float, mean_use: float, epsilon: flo
     households, mean_use: about how many there are, and what one uses in the window on average, Wh.
     epsilon, bound: what the measurement may cost, and the most that a household may contribute to it, Wh.
     """
-    return _best(window, [_Offer(0, bound / (epsilon * max(households * mean_use, 1.0)), 0.0)]).runs
+    return _choose_plan(window, [_Offer(0, bound / (epsilon * max(households * mean_use, 1.0)), 0.0)]).runs
 
 
 @dataclass(frozen=True)
@@ -80,24 +80,24 @@ class _Offer:
     cut: float
 
 
-def _best(window: Window, offers: list[_Offer]) -> TimePlan:
+def _choose_plan(window: Window, offers: list[_Offer]) -> TimePlan:
     """Return the runs and the offer with which the calendar prior expects the least error of periods, short and long.
 
     A sum of many steps has the noise of a single one, but does not tell its steps apart. Tried are every step by
     itself, and the same hours of the day summed over some days or all.
     """
     prior = CalendarPrior.of(window)
-    asked = _queries(window.steps)
-    follows = prior.apply(EXPECTED, asked)
+    asked = _make_queries(window.steps)
+    follows = prior.apply(EXPECTED_SPREAD, asked)
     # What is lost of the whole is put back by a factor: only how a period differs from the whole counts.
     lost = [prior.lost(offer.cut, asked - 1 / window.steps) for offer in offers]
     least, plan = np.inf, TimePlan(np.arange(window.steps), offers[-1].bound)
-    clear = [offer for offer in offers if offer.noise * window.steps < CLEAR]
-    if window.steps > MOST and clear:
+    clear = [offer for offer in offers if offer.noise * window.steps < CLEAR_NOISE]
+    if window.steps > MAX_SUMS and clear:
         return TimePlan(plan.runs, clear[-1].bound)
-    for runs in _candidates(window):
-        known = _Known.of(prior, runs, follows)
-        worse = 1.0 if known.count == window.steps else 1 / BETTER
+    for runs in _list_candidates(window):
+        known = _RunKnowledge.of(prior, runs, follows)
+        worse = 1.0 if known.count == window.steps else 1 / COARSE_MARGIN
         for offer, gone in zip(offers, lost, strict=True):
             left = (asked * follows).sum(axis=0) - known.explained(offer.noise)
             error = worse * float(np.sqrt(np.maximum(left, 0.0) + gone).mean())
@@ -106,7 +106,7 @@ def _best(window: Window, offers: list[_Offer]) -> TimePlan:
     return plan
 
 
-def _candidates(window: Window) -> Iterator[Ints]:
+def _list_candidates(window: Window) -> Iterator[Ints]:
     """Yield partitions of the steps: by hours of the day (one or some together), over spans of days, kinds of day."""
     step = window.step / timedelta(hours=1)
     hours = (window.start - MONDAY) / timedelta(hours=1) + step * (np.arange(window.steps) + 0.5)
@@ -121,16 +121,16 @@ def _candidates(window: Window) -> Iterator[Ints]:
             for kinds in (0, 1):
                 together = (day // days if days > 1 else day) * 2 + kinds * weekend
                 _, runs = np.unique(together * 2000 + hour, return_inverse=True)
-                if runs.max() < MOST and (key := runs.tobytes()) not in seen:
+                if runs.max() < MAX_SUMS and (key := runs.tobytes()) not in seen:
                     seen.add(key)
                     yield runs.astype(np.int64)
 
 
-def _queries(steps: int) -> Floats:
+def _make_queries(steps: int) -> Floats:
     """Return periods (t, q) to be asked about: single steps, short ones and any; each weighted to be a mean."""
     random = np.random.default_rng(0)
     ends = np.sort(random.integers(0, steps + 1, (2, QUERIES)), axis=0)
-    short = min(LENGTH, steps)
+    short = min(SHORT_QUERY, steps)
     ends[0, ::3] = random.integers(0, steps - short + 1, QUERIES // 3)
     ends[1, ::3] = ends[0, ::3] + short
     ends[0, 1::3] = random.integers(0, steps, QUERIES // 3)
@@ -141,19 +141,19 @@ def _queries(steps: int) -> Floats:
 
 
 @dataclass(frozen=True)
-class _Known:
+class _RunKnowledge:
     """What sums of runs tell of periods: their covariance (run, run), and that with the periods (run, q)."""
 
     covariance: Floats
     known: Floats
 
     @classmethod
-    def of(cls, prior: CalendarPrior, runs: Ints, follows: Floats) -> _Known:
+    def of(cls, prior: CalendarPrior, runs: Ints, follows: Floats) -> _RunKnowledge:
         """Return it for runs; the whole is known from elsewhere, almost exactly, and comes last."""
         shape = np.full(len(runs), 1 / len(runs))
-        rows = prior.between(runs, shape).covariance(EXPECTED)
+        rows = prior.between(runs, shape).covariance(EXPECTED_SPREAD)
         rows = np.vstack([rows, rows.sum(axis=0)])
-        known = grouped(runs, follows) / len(runs)
+        known = sum_groups(runs, follows) / len(runs)
         return cls(np.hstack([rows, rows.sum(axis=1, keepdims=True)]), np.vstack([known, known.sum(axis=0)]))
 
     @property

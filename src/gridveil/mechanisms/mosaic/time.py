@@ -13,7 +13,7 @@ from zoneinfo import ZoneInfo
 import numpy as np
 
 from gridveil.mechanisms.inference.marginals import project
-from gridveil.mechanisms.mosaic.calendar_prior import SPREADS, CalendarPrior, PriorSpread, SummedPrior, grouped
+from gridveil.mechanisms.mosaic.calendar_prior import SPREADS, CalendarPrior, PriorSpread, SummedPrior, sum_groups
 from gridveil.model.arrays import Floats, Ints
 from gridveil.model.errors import InputError
 from gridveil.model.files import read_small
@@ -22,10 +22,10 @@ from gridveil.trusted.kernel.session import Measurement
 
 # The profile in time: which part of the window's consumption each step has, from noisy sums of runs of steps.
 
-LARGEST = 600
+MAX_SUMS = 600
 """More sums than this are fitted a block at a time: time grows with the third power."""
 BLOCK = 480
-UNLIKELY = 0.01
+MIN_BELIEF = 0.01
 """Spreads that hold less of the belief than this are left out."""
 
 
@@ -80,21 +80,23 @@ def estimate_time(
     # relative noise would lose its meaning.
     level = float(max(weights @ [total, noisy.values.sum()] / weights.sum(), weights.sum() ** -0.5))
     prior = CalendarPrior.of(window)
-    if len(scales) <= LARGEST:
+    if len(scales) <= MAX_SUMS:
         sums = _Sums(
             runs,
             shape,
             np.append(noisy.values / level - np.bincount(runs, shape), total / level - 1),
             np.append(2 * scales**2, max(total_sd, 1.0) ** 2) / level**2,
         )
-        parts = _parts(prior, sums, _belief(prior.between(runs, shape), sums, shaped=shaped), draws, random)
+        parts = _infer_parts(
+            prior, sums, _weigh_spreads(prior.between(runs, shape), sums, shaped=shaped), draws, random
+        )
     else:
-        parts = _block_by_block(window, runs, noisy.values / level, scales / level, shape, draws, random, shaped=shaped)
+        parts = _infer_blocks(window, runs, noisy.values / level, scales / level, shape, draws, random, shaped=shaped)
     lost = prior.draw_lost(cut, draws, random).T
-    return TimeEstimate(_profile(parts[0]), _profile(_profile(parts[1:]) * (1 + lost)))
+    return TimeEstimate(_make_profile(parts[0]), _make_profile(_make_profile(parts[1:]) * (1 + lost)))
 
 
-def _belief(prior: SummedPrior, sums: _Sums, *, shaped: bool) -> Belief:
+def _weigh_spreads(prior: SummedPrior, sums: _Sums, *, shaped: bool) -> Belief:
     """Return how likely each spread is: by its prior and by how well it explains the sums, noise taken as Gaussian."""
     count = len(sums.gaps)
     bordered = np.zeros((count + 1, count + 1))
@@ -102,17 +104,17 @@ def _belief(prior: SummedPrior, sums: _Sums, *, shaped: bool) -> Belief:
     bordered[-1, -1] = 1 + (sums.gaps**2 / sums.noise).sum()
     evidence = []
     for spread in SPREADS:
-        bordered[:-1, :-1] = _with_total(prior.covariance(spread))
+        bordered[:-1, :-1] = _append_total(prior.covariance(spread))
         bordered[np.arange(count), np.arange(count)] += sums.noise
         root = np.linalg.cholesky(bordered)  # its last row is the gaps, made white
         fit = -0.5 * root[-1, :-1] @ root[-1, :-1] - np.log(np.diag(root)[:-1]).sum()
         evidence.append(fit + spread.log_prior(shaped=shaped))
     odds = np.exp(np.array(evidence) - max(evidence))
-    odds[odds < UNLIKELY * odds.sum()] = 0.0
+    odds[odds < MIN_BELIEF * odds.sum()] = 0.0
     return [(float(part), spread) for part, spread in zip(odds / odds.sum(), SPREADS, strict=True) if part]
 
 
-def _parts(prior: CalendarPrior, sums: _Sums, belief: Belief, draws: int, random: np.random.Generator) -> Floats:
+def _infer_parts(prior: CalendarPrior, sums: _Sums, belief: Belief, draws: int, random: np.random.Generator) -> Floats:
     """Return the expected part of every step, and below it draws of the parts (1 + r, t)."""
     summed = prior.between(sums.runs, sums.shape)
     counts = random.multinomial(draws, [part for part, _ in belief])
@@ -123,9 +125,9 @@ def _parts(prior: CalendarPrior, sums: _Sums, belief: Belief, draws: int, random
         start = prior.draw(spread, count + 1, random)
         noise = np.sqrt(sums.noise)[:, None] * random.standard_normal((len(sums.gaps), count + 1))
         start[:, 0], noise[:, 0] = 0.0, 0.0
-        pretended = grouped(sums.runs, sums.shape[:, None] * start)
+        pretended = sum_groups(sums.runs, sums.shape[:, None] * start)
         missing = sums.gaps[:, None] - noise - np.vstack([pretended, pretended.sum(axis=0)])
-        solved = np.linalg.solve(_with_total(summed.covariance(spread)) + np.diag(sums.noise), missing)
+        solved = np.linalg.solve(_append_total(summed.covariance(spread)) + np.diag(sums.noise), missing)
         moved = start + prior.apply(spread, sums.shape[:, None] * (solved[:-1] + solved[-1])[sums.runs])
         expected += part * moved[:, 0]
         drawn.append(moved[:, 1:])
@@ -134,13 +136,13 @@ def _parts(prior: CalendarPrior, sums: _Sums, belief: Belief, draws: int, random
     return np.asarray((sums.shape[:, None] * (1 + departures)).T)
 
 
-def _with_total(covariance: Floats) -> Floats:
+def _append_total(covariance: Floats) -> Floats:
     """Return a covariance of numbers with their sum as one more."""
     rows = np.vstack([covariance, covariance.sum(axis=0)])
     return np.hstack([rows, rows.sum(axis=1, keepdims=True)])
 
 
-def _block_by_block(
+def _infer_blocks(
     window: Window,
     runs: Ints,
     values: Floats,
@@ -151,7 +153,7 @@ def _block_by_block(
     *,
     shaped: bool,
 ) -> Floats:
-    """Return what `_parts` does where so much was measured that blocks of steps need not learn from each other.
+    """Return what `_infer_parts` does where so much was measured that blocks of steps need not learn from each other.
 
     A step of a longer run is taken for measured by itself: by its part of the run, with its part of the variance.
     """
@@ -171,12 +173,12 @@ def _block_by_block(
         )
         fits.append((CalendarPrior.of(part), sums, whole))
     prior, sums, _ = fits[len(fits) // 2]
-    best = max(_belief(prior.between(sums.runs, sums.shape), sums, shaped=shaped), key=lambda held: held[0])
+    best = max(_weigh_spreads(prior.between(sums.runs, sums.shape), sums, shaped=shaped), key=lambda held: held[0])
     belief = [(1.0, best[1])]
-    return np.hstack([whole * _parts(prior, sums, belief, draws, random) for prior, sums, whole in fits])
+    return np.hstack([whole * _infer_parts(prior, sums, belief, draws, random) for prior, sums, whole in fits])
 
 
-def _profile(parts: Floats) -> Floats:
+def _make_profile(parts: Floats) -> Floats:
     """Return the nearest parts that are not negative with the same sum, as parts of 1."""
     total = np.maximum(parts.sum(axis=-1), 1e-9)
     kept = project(parts, total)
@@ -187,9 +189,9 @@ def _profile(parts: Floats) -> Floats:
 
 HOURS = 24
 SATURDAY = 5
-LARGEST_SHAPE = 2**16  # bytes of a file
+MAX_SHAPE_BYTES = 2**16  # bytes of a file
 KINDS = ("weekday", "weekend")
-HOW = (
+SHAPE_HELP = (
     "a public shape is a CSV with a header and one row for every hour of the day: columns `hour` (0 to 23), one more "
     "with the consumption of that hour (any unit, more than 0), and perhaps `day` (weekday or weekend)"
 )
@@ -209,7 +211,7 @@ class PublicShape:
         clock = ZoneInfo(zone)
         samples = max(1, round(window.step / timedelta(hours=1)))
         apart = window.step / samples
-        offsets = np.array([_offset(clock, start) for start in window.times()])
+        offsets = np.array([_find_offset(clock, start) for start in window.times()])
         first = (window.start - datetime(1970, 1, 5, tzinfo=UTC)) / timedelta(hours=1)  # since a Monday
         hours = first + offsets[:, None] + window.step / timedelta(hours=1) * np.arange(window.steps)[:, None]
         hours = hours + apart / timedelta(hours=1) * (np.arange(samples) + 0.5)
@@ -226,30 +228,30 @@ class PublicShape:
 def read_shape(path: Path | str) -> PublicShape:
     """Read a shape of the day from a CSV file."""
     try:
-        table = csv.DictReader(StringIO(read_small(Path(path), LARGEST_SHAPE), newline=""))
+        table = csv.DictReader(StringIO(read_small(Path(path), MAX_SHAPE_BYTES), newline=""))
         columns, rows = list(table.fieldnames or []), list(table)
     except (OSError, ValueError, csv.Error) as error:
-        msg = f"profile {path} cannot be read ({error}); {HOW}"
+        msg = f"profile {path} cannot be read ({error}); {SHAPE_HELP}"
         raise InputError(msg, code="profile-unreadable") from error
     values = [name for name in columns if name not in {"day", "hour"}]
     if "hour" not in columns or len(values) != 1:
-        msg = f"profile {path} has the columns {', '.join(columns) or '(none)'}; {HOW}"
+        msg = f"profile {path} has the columns {', '.join(columns) or '(none)'}; {SHAPE_HELP}"
         raise InputError(msg, code="profile-columns")
     hourly = np.full((len(KINDS), HOURS), np.nan)
     for line, row in enumerate(rows, start=2):
-        kinds, hour, value = _read(row, values[0], f"profile {path}, line {line}")
+        kinds, hour, value = _parse_row(row, values[0], f"profile {path}, line {line}")
         if not np.isnan(hourly[kinds, hour]).all():
-            msg = f"profile {path}, line {line}: hour {hour} is there twice; {HOW}"
+            msg = f"profile {path}, line {line}: hour {hour} is there twice; {SHAPE_HELP}"
             raise InputError(msg, code="profile-hour-twice")
         hourly[kinds, hour] = value
     if np.isnan(hourly).any():
         kind, hour = np.argwhere(np.isnan(hourly))[0]
-        msg = f"profile {path} lacks hour {hour} of a {KINDS[kind]}; {HOW}"
+        msg = f"profile {path} lacks hour {hour} of a {KINDS[kind]}; {SHAPE_HELP}"
         raise InputError(msg, code="profile-hour-missing")
     return PublicShape(hourly)
 
 
-def _read(row: dict[str, str], column: str, where: str) -> tuple[list[int], int, float]:
+def _parse_row(row: dict[str, str], column: str, where: str) -> tuple[list[int], int, float]:
     """Return which kinds of day a row is for, its hour and its value."""
     try:
         hour, value = int(row["hour"]), float(row[column])
@@ -258,11 +260,11 @@ def _read(row: dict[str, str], column: str, where: str) -> tuple[list[int], int,
     day = (row.get("day") or "").strip()
     known = not day or day in KINDS
     if not (known and 0 <= hour < HOURS and 0 < value < math.inf):
-        msg = f"{where}: {', '.join(str(cell) for cell in row.values())}; {HOW}"
+        msg = f"{where}: {', '.join(str(cell) for cell in row.values())}; {SHAPE_HELP}"
         raise InputError(msg, code="profile-row")
     return [KINDS.index(day)] if day else [0, 1], hour, value
 
 
-def _offset(clock: ZoneInfo, instant: datetime) -> float:
+def _find_offset(clock: ZoneInfo, instant: datetime) -> float:
     """Return by how many hours the clock is ahead of UTC."""
     return (instant.astimezone(clock).utcoffset() or timedelta(0)) / timedelta(hours=1)

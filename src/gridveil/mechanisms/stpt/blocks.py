@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gridveil.mechanisms.inference.quadtree import QuadtreeLevel, depth_of_pillars, levels
-from gridveil.mechanisms.stpt.parts import posterior_mean, shrink
+from gridveil.mechanisms.inference.quadtree import QuadtreeLevel, depth_of_pillars, make_levels
+from gridveil.mechanisms.stpt.parts import compute_posterior_mean, shrink
 from gridveil.mechanisms.stpt.series import Pattern
 from gridveil.model.arrays import Floats, Ints
 from gridveil.trusted.kernel.session import Session
@@ -19,7 +19,7 @@ from gridveil.trusted.kernel.session import Session
 
 TIME_BUDGET = 0.15
 """The fraction of the sanitising epsilon that blocks of time take, if there are any."""
-FEWEST_TIME_BLOCKS = 4
+MIN_TIME_BLOCKS = 4
 LARGEST_TIME_NOISE = 0.1
 """Standard deviation of the noise on a block of time, relative to its expected sum."""
 
@@ -47,37 +47,37 @@ def measure_blocks(measure: Session, pattern: Pattern, epsilon: float) -> BlockS
     """
     most = min(measure.bound.step * measure.window.steps, measure.bound.window)
     epsilon_time = TIME_BUDGET * epsilon
-    run = run_length(pattern.total, most / epsilon_time, measure.window.steps)
+    run = choose_run_length(pattern.total, most / epsilon_time, measure.window.steps)
     time, time_scale = np.zeros(0), 1.0
     if run:
         noisy = measure.sums(np.arange(measure.window.steps) // run, epsilon_time)
         time, time_scale = noisy.values.astype(np.float64), float(noisy.scales[0])
     epsilon_space = epsilon - epsilon_time if run else epsilon
-    candidates = levels(measure.grid, depth_of_pillars(measure.grid))
-    level = deepest_visible(candidates, pattern.total, most / epsilon_space)
+    candidates = make_levels(measure.grid, depth_of_pillars(measure.grid))
+    level = find_deepest_visible(candidates, pattern.total, most / epsilon_space)
     noisy = measure.sums(level.labels[:, :, None], epsilon_space)
     space = noisy.values.astype(np.float64).reshape(level.shape)
     return BlockSums(time, time_scale, run, space, float(noisy.scales[0]), level)
 
 
-def run_length(total: float, scale: float, steps: int) -> int:
+def choose_run_length(total: float, scale: float, steps: int) -> int:
     """Return how long blocks of time must be to stand out of the noise, in steps; 0 if too few blocks would be left.
 
-    >>> run_length(total=55_000, scale=45, steps=120)
+    >>> choose_run_length(total=55_000, scale=45, steps=120)
     2
-    >>> run_length(total=55_000, scale=450, steps=120)
+    >>> choose_run_length(total=55_000, scale=450, steps=120)
     15
-    >>> run_length(total=55_000, scale=4500, steps=120)
+    >>> choose_run_length(total=55_000, scale=4500, steps=120)
     0
     """
     most_blocks = min(int(LARGEST_TIME_NOISE * total / (2**0.5 * scale)), steps)
-    if most_blocks < FEWEST_TIME_BLOCKS:
+    if most_blocks < MIN_TIME_BLOCKS:
         return 0
     run = -(-steps // most_blocks)
-    return run if -(-steps // run) >= FEWEST_TIME_BLOCKS else 0
+    return run if -(-steps // run) >= MIN_TIME_BLOCKS else 0
 
 
-def deepest_visible(candidates: list[QuadtreeLevel], total: float, scale: float) -> QuadtreeLevel:
+def find_deepest_visible(candidates: list[QuadtreeLevel], total: float, scale: float) -> QuadtreeLevel:
     """Return the deepest level whose blocks are expected to be no smaller than the noise; at least the root."""
     return max(
         (level for level in candidates if total / level.blocks >= scale),
@@ -100,16 +100,16 @@ def sum_runs(values: Floats, run: int) -> Floats:
 
 def distribute(sums: BlockSums, pattern: Pattern) -> tuple[Floats, Floats]:
     """Return the estimate as `space[x, y] * time[t]`, Wh: `space` is per window, `time` adds up to 1."""
-    total = _total(sums, pattern)
+    total = _combine_totals(sums, pattern)
     expected = total * pattern.time / pattern.time.sum()
     if sums.run:
         blocks = sum_runs(expected, sums.run)
         shrunk = shrink(sums.time, blocks, 2 * sums.time_scale**2)
         expected = expected * np.repeat(shrunk / blocks, sums.run)[: len(expected)]
-    return _levels(sums, pattern.space, total), expected / expected.sum()
+    return _rake_levels(sums, pattern.space, total), expected / expected.sum()
 
 
-def _total(sums: BlockSums, pattern: Pattern) -> float:
+def _combine_totals(sums: BlockSums, pattern: Pattern) -> float:
     """Combine what both partitions and the pattern say about the total, by inverse variance."""
     guesses = [
         (pattern.total, pattern.total_variance),
@@ -122,7 +122,7 @@ def _total(sums: BlockSums, pattern: Pattern) -> float:
     return float(max(total, precision**-0.5))
 
 
-def _levels(sums: BlockSums, space: Floats, total: float) -> Floats:
+def _rake_levels(sums: BlockSums, space: Floats, total: float) -> Floats:
     """Return the use of every cell over the window: from the root down, each level raked to the one above.
 
     The measured level is raked to the total alone: its posterior mean already leans on the level above.
@@ -139,5 +139,5 @@ def _levels(sums: BlockSums, space: Floats, total: float) -> Floats:
         above = here
     if deepest.depth:
         expected = above.rake(deepest.gather(space), estimate)
-        estimate = root.rake(posterior_mean(sums.space, expected, sums.space_scale), np.full((1, 1), total))
+        estimate = root.rake(compute_posterior_mean(sums.space, expected, sums.space_scale), np.full((1, 1), total))
     return deepest.rake(space, estimate)

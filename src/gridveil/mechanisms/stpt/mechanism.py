@@ -9,10 +9,10 @@ import numpy as np
 from pydantic import Field
 
 from gridveil.mechanisms.base import Progress, silent
-from gridveil.mechanisms.inference.quadtree import depth_of_quarters, levels
+from gridveil.mechanisms.inference.quadtree import depth_of_quarters, make_levels
 from gridveil.mechanisms.stpt.blocks import BlockSums, distribute, measure_blocks, sum_runs
-from gridveil.mechanisms.stpt.parts import LEAST, Calibration, Quantizer, Spread, quantize, release_parts
-from gridveil.mechanisms.stpt.series import Pattern, equal_slices, measure_series, weighted_slices
+from gridveil.mechanisms.stpt.parts import MIN_FRACTION, Calibration, Quantizer, Spread, quantize, release_parts
+from gridveil.mechanisms.stpt.series import Pattern, make_equal_slices, make_weighted_slices, measure_series
 from gridveil.model.arrays import Floats, Product
 from gridveil.model.errors import MissingExtraError, UsageError
 from gridveil.trusted.kernel.session import Session
@@ -35,8 +35,8 @@ def replicate(sums: BlockSums, pattern: Pattern, space: Floats, time: Floats, se
     random = np.random.default_rng(seed)
     of_time = sum_runs(space.sum() * time, sums.run) if sums.run else sums.time
     of_space = sums.level.gather(space)
-    times = _other_times(pattern, random)
-    spread = _cell_variance(sums, pattern, float(space.sum()))
+    times = _redraw_times(pattern, random)
+    spread = _estimate_cell_variance(sums, pattern, float(space.sum()))
     drawn = [
         distribute(
             replace(
@@ -44,7 +44,7 @@ def replicate(sums: BlockSums, pattern: Pattern, space: Floats, time: Floats, se
                 time=of_time + random.laplace(0.0, sums.time_scale, of_time.shape),
                 space=of_space + random.laplace(0.0, sums.space_scale, of_space.shape),
             ),
-            replace(pattern, space=_other_space(pattern.space, spread, random), time=other),
+            replace(pattern, space=_redraw_space(pattern.space, spread, random), time=other),
         )
         for other in times
     ]
@@ -52,7 +52,7 @@ def replicate(sums: BlockSums, pattern: Pattern, space: Floats, time: Floats, se
     return Replicates(np.stack([each[0] for each in drawn]), np.stack([each[1] for each in drawn]), measured)
 
 
-def _other_times(pattern: Pattern, random: np.random.Generator) -> Floats:
+def _redraw_times(pattern: Pattern, random: np.random.Generator) -> Floats:
     """Return profiles that might as well have been forecast, axes (replicate, step)."""
     error = random.normal(size=(REPLICATES, len(pattern.time)))
     for step in range(1, len(pattern.time)):
@@ -60,11 +60,11 @@ def _other_times(pattern: Pattern, random: np.random.Generator) -> Floats:
         error[:, step] = pattern.shape_memory * error[:, step - 1] + fresh * error[:, step]
     shapes = pattern.time * np.exp(pattern.shape_variance**0.5 * error)
     relative_sd = pattern.total_variance**0.5 / pattern.total
-    totals = np.maximum(1 + relative_sd * random.normal(size=REPLICATES), LEAST)
+    totals = np.maximum(1 + relative_sd * random.normal(size=REPLICATES), MIN_FRACTION)
     return np.asarray(shapes * (totals * pattern.time.sum() / shapes.sum(axis=1))[:, None], dtype=np.float64)
 
 
-def _cell_variance(sums: BlockSums, pattern: Pattern, total: float) -> float:
+def _estimate_cell_variance(sums: BlockSums, pattern: Pattern, total: float) -> float:
     """Return the variance of a cell's relative deviation from the pattern, as far as the blocks tell.
 
     Cells that deviate independently deviate more than the blocks they make up, by as much as a block has cells.
@@ -75,11 +75,11 @@ def _cell_variance(sums: BlockSums, pattern: Pattern, total: float) -> float:
     return min(of_blocks * pattern.space.size / sums.level.blocks, LARGEST_CELL_VARIANCE)
 
 
-def _other_space(space: Floats, variance: float, random: np.random.Generator) -> Floats:
+def _redraw_space(space: Floats, variance: float, random: np.random.Generator) -> Floats:
     """Return levels of cells that might as well have been expected, with the same sum."""
     if variance == 0:
         return space
-    other = space * np.maximum(random.gamma(1 / variance, variance, space.shape), LEAST)
+    other = space * np.maximum(random.gamma(1 / variance, variance, space.shape), MIN_FRACTION)
     return np.asarray(other * (space.sum() / other.sum()), dtype=np.float64)
 
 
@@ -130,18 +130,18 @@ class Stpt:
         steps, training = measure.window.steps, learn.Training(self.lookback, self.epochs, self.seed)
         epsilon_pattern = measure.epsilon * (self.epsilon_pattern / (self.epsilon_pattern + self.epsilon_sanitize))
         epsilon_sanitize = measure.epsilon - epsilon_pattern
-        tree = levels(measure.grid, min(self.depth, depth_of_quarters(measure.grid)))
+        tree = make_levels(measure.grid, min(self.depth, depth_of_quarters(measure.grid)))
 
         if self.forecaster == "plain":
-            slices = equal_slices(tree, self.train_steps, self.lookback)
+            slices = make_equal_slices(tree, self.train_steps, self.lookback)
             series = measure_series(measure, slices, self.train_steps, epsilon_pattern)
             unit = min(measure.bound.step, measure.bound.window / steps)
-            cube = learn.plain_pattern(series, unit, steps, training, progress)
+            cube = learn.learn_plain_pattern(series, unit, steps, training, progress)
             return self._release_parts(measure, cube, epsilon_sanitize)
 
-        slices = weighted_slices(tree, self.train_steps, self.lookback)
+        slices = make_weighted_slices(tree, self.train_steps, self.lookback)
         series = measure_series(measure, slices, self.train_steps, epsilon_pattern)
-        pattern = learn.refined_pattern(series, measure.window, training, progress)
+        pattern = learn.learn_refined_pattern(series, measure.window, training, progress)
         if self.partition == "quantized":
             return self._release_parts(measure, pattern.cube, epsilon_sanitize)
 

@@ -16,11 +16,11 @@ from gridveil.mechanisms.stpt.series import (
     MapLevel,
     Pattern,
     Series,
-    block_shares,
-    cell_shares,
-    harmonics,
+    compute_block_shares,
+    compute_cell_shares,
+    fit_map_level,
     hindcast,
-    map_level,
+    make_harmonics,
 )
 from gridveil.model.arrays import Floats
 from gridveil.model.window import Window
@@ -195,7 +195,7 @@ MISFIT = 0.05
 """Variance of a normalised series that no forecast explains: keeps exact series from taking all the weight."""
 RHYTHM = 0.08
 """Prior variance over time of a normalised series."""
-LEAST_OF_MEAN = 0.05
+MIN_OF_MEAN = 0.05
 TOTAL_DRIFT = 0.01
 """Relative variance of the map's mean use between the training and the published window."""
 SHAPE_DRIFT = 0.01
@@ -213,7 +213,7 @@ class Training:
     seed: int
 
 
-def refined_pattern(series: list[Series], window: Window, training: Training, progress: Progress) -> Pattern:
+def learn_refined_pattern(series: list[Series], window: Window, training: Training, progress: Progress) -> Pattern:
     """Return a pattern with one profile over time for the whole map and a level of its own for each cell.
 
     Series are divided by their level, so that all of them teach the same rhythm, and weighted by how exact they are;
@@ -221,10 +221,10 @@ def refined_pattern(series: list[Series], window: Window, training: Training, pr
     noise.
     """
     trained, steps, lookback = series[0].part.end, window.steps, training.lookback
-    waves = harmonics(Window(window.before(trained).start, window.step, trained + steps + HORIZON))
-    level = map_level(series[0])
-    shares = block_shares(series, hindcast(series, level, waves))
-    windows = _normalised_windows(series, shares, level, waves, lookback)
+    waves = make_harmonics(Window(window.before(trained).start, window.step, trained + steps + HORIZON))
+    level = fit_map_level(series[0])
+    shares = compute_block_shares(series, hindcast(series, level, waves))
+    windows = _normalise_windows(series, shares, level, waves, lookback)
     tail = series[0].sums[-lookback:, 0, 0] / level.mean
     ahead = waves[trained - lookback + 1 : trained + steps]
     profile = np.zeros(steps)
@@ -238,8 +238,8 @@ def refined_pattern(series: list[Series], window: Window, training: Training, pr
         )
         profile += future[0] / ENSEMBLE
     trust = RHYTHM / (RHYTHM + (1 + waves.shape[1]) * level.noise)
-    time = np.maximum(profile.mean() + trust * (profile - profile.mean()), LEAST_OF_MEAN)
-    space = level.mean * cell_shares(series[-1].part.level, shares[-1])
+    time = np.maximum(profile.mean() + trust * (profile - profile.mean()), MIN_OF_MEAN)
+    space = level.mean * compute_cell_shares(series[-1].part.level, shares[-1])
     return Pattern(
         space,
         time,
@@ -249,14 +249,16 @@ def refined_pattern(series: list[Series], window: Window, training: Training, pr
     )
 
 
-def plain_pattern(series: list[Series], unit: float, steps: int, training: Training, progress: Progress) -> Floats:
+def learn_plain_pattern(
+    series: list[Series], unit: float, steps: int, training: Training, progress: Progress
+) -> Floats:
     """Return the paper's pattern, axes (x, y, t), in multiples of `unit` Wh per cell: no calendar, no levels.
 
     All windows of all depths train one network; every deepest block continues its own sanitised tail.
     """
     windows, values, lookback = [], np.zeros((0, 0)), training.lookback
     for each in series:
-        values = _rows(each.sums / (unit * each.part.level.cells))
+        values = _to_rows(each.sums / (unit * each.part.level.cells))
         windows.append(sweep(values, np.zeros((each.part.steps + 1, 0)), np.ones(len(values)), lookback, horizon=1))
     future = forecast(
         join(windows),
@@ -273,7 +275,7 @@ def plain_pattern(series: list[Series], unit: float, steps: int, training: Train
     return np.moveaxis(deepest.scatter(blocks, (deepest.nx, deepest.ny)), 0, -1)
 
 
-def _normalised_windows(
+def _normalise_windows(
     series: list[Series], shares: list[Floats], level: MapLevel, waves: Floats, lookback: int
 ) -> Windows:
     windows = []
@@ -282,10 +284,10 @@ def _normalised_windows(
             scale = level.mean * share
             weights = 1 / (2 * (each.scale / scale) ** 2 + MISFIT)
             here = waves[each.part.start : each.part.end + HORIZON]
-            windows.append(sweep(_rows(each.sums / scale), here, weights.ravel(), lookback, HORIZON))
+            windows.append(sweep(_to_rows(each.sums / scale), here, weights.ravel(), lookback, HORIZON))
     return join(windows)
 
 
-def _rows(sums: Floats) -> Floats:
+def _to_rows(sums: Floats) -> Floats:
     """Turn (step, block x, block y) into one row per block."""
     return sums.reshape(len(sums), -1).T

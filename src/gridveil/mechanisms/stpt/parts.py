@@ -30,15 +30,15 @@ def quantize(pattern: Floats, buckets: int, quantizer: Quantizer) -> Ints:
     """
     values, which, counts = np.unique(pattern, return_inverse=True, return_counts=True)
     if quantizer == "equal-width":
-        bucket = _equal_width(values, buckets)
+        bucket = _cut_equal_width(values, buckets)
     elif quantizer == "equal-mass":
-        bucket = _equal_mass(values, counts, buckets)
+        bucket = _cut_equal_mass(values, counts, buckets)
     else:
-        bucket = _kmeans(values, counts, buckets)
+        bucket = _cut_kmeans(values, counts, buckets)
     return np.unique(bucket, return_inverse=True)[1][which].reshape(pattern.shape).astype(np.int64)
 
 
-def _equal_width(values: Floats, buckets: int) -> Ints:
+def _cut_equal_width(values: Floats, buckets: int) -> Ints:
     width = (values[-1] - values[0]) / buckets
     if width == 0:
         return np.zeros(len(values), dtype=np.int64)
@@ -46,7 +46,7 @@ def _equal_width(values: Floats, buckets: int) -> Ints:
     return bucket
 
 
-def _equal_mass(values: Floats, counts: Ints, buckets: int) -> Ints:
+def _cut_equal_mass(values: Floats, counts: Ints, buckets: int) -> Ints:
     mass = np.maximum(values, 0) * counts
     if mass.sum() == 0:
         return np.zeros(len(values), dtype=np.int64)
@@ -55,7 +55,7 @@ def _equal_mass(values: Floats, counts: Ints, buckets: int) -> Ints:
     return bucket
 
 
-def _kmeans(values: Floats, counts: Ints, buckets: int) -> Ints:
+def _cut_kmeans(values: Floats, counts: Ints, buckets: int) -> Ints:
     """Lloyd's iteration on sorted numbers: a cluster is an interval, so prefix sums give its mean.
 
     It starts from splitting the widest scattered cluster at its mean, again and again. A cluster that loses all its
@@ -85,12 +85,12 @@ def _kmeans(values: Floats, counts: Ints, buckets: int) -> Ints:
 
 # Empirical Bayes: believe a noisy number as far as its known noise allows. Input is sanitised.
 
-LEAST = 0.02
+MIN_FRACTION = 0.02
 """No estimate falls below this fraction of what was expected: non-negative, and nothing is ever divided by zero."""
 RATIOS = np.concatenate([[0.0], np.geomspace(0.03, 40, 48)])
 """How many times the expected a true number may be: the support of the prior."""
 EM_STEPS = 60
-ENOUGH = 4096
+MAX_SAMPLE = 4096
 """So many numbers tell the prior well enough."""
 
 
@@ -104,10 +104,10 @@ def shrink(noisy: Floats, expected: Floats, variance: float) -> Floats:
     excess = np.sum(deviation**2 - variance) - np.sqrt(3 * noisy.size) * variance
     spread = max(float(excess), 0.0) / float(expected.sum())
     weight = spread * expected / (spread * expected + variance)
-    return np.maximum(expected + weight * deviation, LEAST * expected)
+    return np.maximum(expected + weight * deviation, MIN_FRACTION * expected)
 
 
-def posterior_mean(noisy: Floats, expected: Floats, scale: float) -> Floats:
+def compute_posterior_mean(noisy: Floats, expected: Floats, scale: float) -> Floats:
     """Return the expectation of the true numbers, given Laplace noise of `scale` and a prior fitted to all of them.
 
     The prior is over the ratio of true to expected and has no form of its own (Kiefer and Wolfowitz' maximum
@@ -115,14 +115,14 @@ def posterior_mean(noisy: Floats, expected: Floats, scale: float) -> Floats:
     """
     misfit = np.abs(noisy.reshape(-1, 1) - expected.reshape(-1, 1) * RATIOS) / scale
     likelihood = np.exp(misfit.min(axis=1, keepdims=True) - misfit)
-    sample = np.random.default_rng(0).permutation(len(likelihood))[:ENOUGH]
+    sample = np.random.default_rng(0).permutation(len(likelihood))[:MAX_SAMPLE]
     seen = likelihood[sample]
     prior = np.full(len(RATIOS), 1 / len(RATIOS))
     for _ in range(EM_STEPS):
         prior = prior * (seen.T @ (1 / (seen @ prior))) / len(seen)
     posterior = likelihood * prior
     ratio: Floats = (posterior @ RATIOS / posterior.sum(axis=1)).reshape(noisy.shape)
-    return np.maximum(ratio, LEAST) * expected
+    return np.maximum(ratio, MIN_FRACTION) * expected
 
 
 # The paper's sanitisation: one noisy sum for each part of the quantized pattern, spread over the part.
@@ -136,16 +136,16 @@ def release_parts(
 ) -> Estimate:
     """Measure the sum of each part for `epsilon` altogether and spread it over the part's cells and steps."""
     if calibration == "theorem8":
-        relative = theorem8_scales(labels, measure.bound.step, measure.bound.window)
+        relative = compute_theorem8_scales(labels, measure.bound.step, measure.bound.window)
         noisy = measure.sums(labels, epsilon, relative=relative, sequential=True)
     else:
         noisy = measure.sums(labels, epsilon)
-    shares = shares_of_parts(pattern if spread == "proportional" else np.ones_like(pattern), labels)
+    shares = compute_part_shares(pattern if spread == "proportional" else np.ones_like(pattern), labels)
     values = noisy.values[labels] * shares
     return Estimate(values, NoisyParts(labels, noisy.scales, shares), {"parts": len(noisy.scales)})
 
 
-def theorem8_scales(labels: Ints, step_bound: int, window_bound: int) -> Floats:
+def compute_theorem8_scales(labels: Ints, step_bound: int, window_bound: int) -> Floats:
     """Return the relative noise scales of the paper's Theorem 8.
 
     It shares epsilon out in proportion to `s**(2/3)`, `s` being the most that one household can add to a part, and
@@ -159,7 +159,7 @@ def theorem8_scales(labels: Ints, step_bound: int, window_bound: int) -> Floats:
     return most ** (1 / 3)
 
 
-def shares_of_parts(weights: Floats, labels: Ints) -> Floats:
+def compute_part_shares(weights: Floats, labels: Ints) -> Floats:
     """Return the fraction of its part that each entry is given: in proportion to its weight.
 
     A negative weight counts as 0 (a network may predict one); a part whose weights are all 0 is spread evenly.

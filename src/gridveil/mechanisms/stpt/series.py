@@ -20,16 +20,16 @@ from gridveil.trusted.kernel.session import Session
 DAILY_HOURS = (24, 12)
 
 
-def harmonics(window: Window) -> Floats:
+def make_harmonics(window: Window) -> Floats:
     """Return sines and cosines of the day and the half day at every step, axes (step, harmonic).
 
     A rhythm needs at least two steps to show: steps of a day or more have none. There is no weekday input: a
     training window of days has hardly seen one, and a network fed with unseen values goes astray.
 
     >>> from datetime import UTC, datetime, timedelta
-    >>> harmonics(Window(datetime(2013, 2, 4, tzinfo=UTC), timedelta(hours=6), 2)).round().tolist()
+    >>> make_harmonics(Window(datetime(2013, 2, 4, tzinfo=UTC), timedelta(hours=6), 2)).round().tolist()
     [[0.0, 1.0, 0.0, 1.0], [1.0, 0.0, 0.0, -1.0]]
-    >>> harmonics(Window(datetime(2013, 2, 4, tzinfo=UTC), timedelta(days=1), 3)).shape
+    >>> make_harmonics(Window(datetime(2013, 2, 4, tzinfo=UTC), timedelta(days=1), 3)).shape
     (3, 0)
     """
     step = window.step.total_seconds() / 3600
@@ -75,7 +75,7 @@ class Pattern:
 
 # How the training window is shared out: most to the root, whose tail seeds the forecast, and to the deepest level,
 # which tells the cells apart. At depth 5 these are per cent.
-ROOT, FIRST, BETWEEN, DEEPEST = 34, 10, 8, 32
+ROOT_WEIGHT, FIRST_WEIGHT, MIDDLE_WEIGHT, DEEPEST_WEIGHT = 34, 10, 8, 32
 STEPWISE_DEPTH = 1
 
 
@@ -111,10 +111,10 @@ class Series:
     scale: float
 
 
-def weighted_slices(levels: list[QuadtreeLevel], train_steps: int, lookback: int) -> list[Slice]:
+def make_weighted_slices(levels: list[QuadtreeLevel], train_steps: int, lookback: int) -> list[Slice]:
     """Return the slices of the default: root last in time, only the top two levels step by step."""
-    inner = [FIRST, *[BETWEEN] * len(levels)][: max(len(levels) - 2, 0)]
-    weights = [ROOT, *inner, DEEPEST][: len(levels)]
+    inner = [FIRST_WEIGHT, *[MIDDLE_WEIGHT] * len(levels)][: max(len(levels) - 2, 0)]
+    weights = [ROOT_WEIGHT, *inner, DEEPEST_WEIGHT][: len(levels)]
 
     def share_out(total: int) -> Ints:
         edges = np.rint(total * np.cumsum([0, *weights]) / sum(weights)).astype(np.int64)
@@ -133,7 +133,7 @@ def weighted_slices(levels: list[QuadtreeLevel], train_steps: int, lookback: int
     ]
 
 
-def equal_slices(levels: list[QuadtreeLevel], train_steps: int, lookback: int) -> list[Slice]:
+def make_equal_slices(levels: list[QuadtreeLevel], train_steps: int, lookback: int) -> list[Slice]:
     """Return the paper's slices: equally long, root first, every level step by step.
 
     The length is rounded up (the paper's T'_train), so the last slice is cut to what is left of the window.
@@ -150,7 +150,7 @@ def equal_slices(levels: list[QuadtreeLevel], train_steps: int, lookback: int) -
     ]
 
 
-def labels_of(slices: list[Slice], train_steps: int) -> Ints:
+def make_labels(slices: list[Slice], train_steps: int) -> Ints:
     """Return which sum each cell and step of the training window enters, axes (x, y, t)."""
     root = slices[0].level
     labels = np.full((root.nx, root.ny, train_steps), -1, dtype=np.int64)
@@ -164,7 +164,7 @@ def labels_of(slices: list[Slice], train_steps: int) -> Ints:
 
 def measure_series(measure: Session, slices: list[Slice], train_steps: int, epsilon: float) -> list[Series]:
     """Measure the block sums of all slices at once, for `epsilon` altogether."""
-    noisy = measure.sums(labels_of(slices, train_steps), epsilon, window=measure.window.before(train_steps))
+    noisy = measure.sums(make_labels(slices, train_steps), epsilon, window=measure.window.before(train_steps))
     series, first = [], 0
     for part in slices:
         last = first + part.rows * part.level.blocks
@@ -190,7 +190,7 @@ HARMONIC_SD = 0.25
 """Prior standard deviation of a daily harmonic, relative to the map's level."""
 MISFIT = 0.1
 """How far a map total may lie off the harmonic curve, relative to the level."""
-LEAST_OF_LEVEL = 0.05
+MIN_OF_LEVEL = 0.05
 """No hour of the map is believed to be below this fraction of its level."""
 
 
@@ -202,7 +202,7 @@ class MapLevel:
     noise: float
 
 
-def map_level(root: Series) -> MapLevel:
+def fit_map_level(root: Series) -> MapLevel:
     """Return the mean of the root's sanitised series, at least as much as its own noise could hide."""
     steps = root.part.steps
     mean = max(float(root.sums.mean()), root.scale * (2 / steps) ** 0.5, 1.0)
@@ -227,12 +227,12 @@ def hindcast(series: list[Series], level: MapLevel, waves: Floats) -> list[float
     prior = np.diag([0.0, *[HARMONIC_SD**-2] * waves.shape[1]])
     curve = np.linalg.solve(design.T * weights @ design + prior, design.T * weights @ target)
     return [
-        level.mean * max(float((block @ curve).sum()), LEAST_OF_LEVEL * each.part.steps)
+        level.mean * max(float((block @ curve).sum()), MIN_OF_LEVEL * each.part.steps)
         for block, each in zip(rows, series, strict=True)
     ]
 
 
-def block_shares(series: list[Series], totals: list[float]) -> list[Floats]:
+def compute_block_shares(series: list[Series], totals: list[float]) -> list[Floats]:
     """Return each block's share of the map, for every level of the tree; the shares of a level add up to 1.
 
     Upward, a block's own share is combined with the sum of its children's by inverse variance; downward, children
@@ -254,6 +254,6 @@ def block_shares(series: list[Series], totals: list[float]) -> list[Floats]:
     return estimate
 
 
-def cell_shares(deepest: QuadtreeLevel, shares: Floats) -> Floats:
+def compute_cell_shares(deepest: QuadtreeLevel, shares: Floats) -> Floats:
     """Spread the shares of the deepest blocks evenly over their cells, axes (x, y)."""
     return deepest.scatter(shares / deepest.cells, (deepest.nx, deepest.ny))

@@ -8,7 +8,7 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-from gridveil.mechanisms.registry import defaults
+from gridveil.mechanisms.registry import list_defaults
 from gridveil.model.arrays import WH_PER_KWH
 from gridveil.publishing.plan import Plan
 from gridveil.publishing.spec import make_spec
@@ -41,7 +41,7 @@ class AuditCase:
         """Return the case of a registered mechanism."""
         grid, window, bound = worlds.grid, worlds.window, worlds.bound
         stated = {} if worlds.private_bound else {"bound_window": bound.window / WH_PER_KWH}
-        fitting = {key: SMALL[key] for key in defaults(mechanism) if key in SMALL}
+        fitting = {key: SMALL[key] for key in list_defaults(mechanism) if key in SMALL}
         spec = make_spec(
             {
                 "extent": (grid.x0, grid.y0, grid.x1, grid.y1),

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gridveil.mechanisms.registry import make, names, train_steps
+from gridveil.mechanisms.registry import list_names, make, train_steps
 from gridveil.model.errors import GridveilError
 from gridveil.research.audit.bound import lower_bound
 from gridveil.research.audit.canaries import TRAIN, Worlds, canaries, world
@@ -79,7 +79,7 @@ def audit(mechanism: str, epsilon: float | str, effort: Effort | None = None) ->
 
 def family(*more: str) -> list[str]:
     """Return all mechanisms that an audit shares its error among."""
-    return list(dict.fromkeys([*names(), *more]))
+    return list(dict.fromkeys([*list_names(), *more]))
 
 
 def combine(parts: Iterable[Carried]) -> Carried:

@@ -34,7 +34,7 @@ def run(
     from rich.console import Console
 
     from gridveil.cli import show
-    from gridveil.mechanisms.registry import make, names
+    from gridveil.mechanisms.registry import list_names, make
     from gridveil.model.errors import GridveilError, UsageError
     from gridveil.model.files import check_new, write_new
     from gridveil.research.audit.effort import Effort
@@ -46,7 +46,7 @@ def run(
     if every == (mechanism is not None):
         msg = "say what to attack: --mechanism NAME, or --all"
         raise UsageError(msg, code="audit-needs-mechanism")
-    chosen = names() if mechanism is None else [mechanism]
+    chosen = list_names() if mechanism is None else [mechanism]
     claim = float(PureDP(epsilon).epsilon)
     for name in chosen:
         make(name, {})  # an unknown one is told now

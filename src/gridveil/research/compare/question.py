@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
-from gridveil.mechanisms.registry import COMPARISON_ONLY, make, names
+from gridveil.mechanisms.registry import COMPARISON_ONLY, list_names, make
 from gridveil.model.arrays import WH_PER_KWH
 from gridveil.model.errors import UsageError
 from gridveil.publishing.spec import Spec
@@ -85,7 +85,7 @@ def parse_method(text: str) -> tuple[str, tuple[tuple[str, str], ...]]:
 
 def all_methods() -> list[str]:
     """Return the names of all that can be compared: mechanisms first, then the methods for comparison only."""
-    return [*names(), *COMPARISON_ONLY]
+    return [*list_names(), *COMPARISON_ONLY]
 
 
 class TrialBounds(NamedTuple):

@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gridveil.geography.grid import Grid
-from gridveil.mechanisms.inference.quadtree import depth_of_quarters, levels
+from gridveil.mechanisms.inference.quadtree import depth_of_quarters, make_levels
 from gridveil.mechanisms.registry import COMPARISON_ONLY
-from gridveil.mechanisms.stpt.parts import quantize, theorem8_scales
-from gridveil.mechanisms.stpt.series import equal_slices
+from gridveil.mechanisms.stpt.parts import compute_theorem8_scales, quantize
+from gridveil.mechanisms.stpt.series import make_equal_slices
 from gridveil.model.arrays import WH_PER_KWH, Floats, Ints
 from gridveil.model.errors import MissingExtraError
 from gridveil.research.datasets.dataset import Placed
@@ -103,9 +103,9 @@ class StptLeaky:
         Theorem 6 takes one household to move a mean by 1 / cells of the block, though the mean is over households.
         """
         noise, trained = np.random.default_rng([seed, 0]), scaled.shape[2]
-        tree = levels(grid, min(self.depth, depth_of_quarters(grid)))
+        tree = make_levels(grid, min(self.depth, depth_of_quarters(grid)))
         series = []
-        for part in equal_slices(tree, trained, self.lookback):
+        for part in make_equal_slices(tree, trained, self.lookback):
             sums = part.level.gather(np.moveaxis(scaled[:, :, part.start : part.end], 2, 0))
             means = sums / np.maximum(part.level.gather(homes), 1)
             noisy = means + noise.laplace(0.0, trained / (epsilon * part.level.cells), means.shape)
@@ -119,7 +119,7 @@ def noise_scales(labels: Ints, clip: int, epsilon: float) -> Floats:
     Epsilon is shared out in proportion to `s**(2/3)`, `s` being the most that one household adds to a part, and a
     part's scale is `s` over its share.
     """
-    cube_root = theorem8_scales(labels[:, None, :], clip, clip * labels.shape[1])
+    cube_root = compute_theorem8_scales(labels[:, None, :], clip, clip * labels.shape[1])
     scales: Floats = cube_root * np.sum(cube_root**2) / epsilon
     return scales
 

@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from gridveil.mechanisms.base import silent
-from gridveil.mechanisms.inference.quadtree import depth_of_quarters, levels
+from gridveil.mechanisms.inference.quadtree import depth_of_quarters, make_levels
 from gridveil.mechanisms.registry import make
 from gridveil.mechanisms.stpt import Stpt
-from gridveil.mechanisms.stpt.series import equal_slices, measure_series, weighted_slices
+from gridveil.mechanisms.stpt.series import make_equal_slices, make_weighted_slices, measure_series
 from gridveil.model.arrays import WH_PER_KWH, Floats
 from gridveil.research.compare.scoring import Record
 from gridveil.research.compare.trial import Towns
@@ -78,15 +78,15 @@ def honest(trial: PatternTrial, placed: Placed) -> tuple[Floats, Floats]:
         bound=Bound(trial.clip, trial.clip * steps),
         noise=SeededLaplace(_seed(trial)),
     )
-    tree = levels(placed.grid, min(mechanism.depth, depth_of_quarters(placed.grid)))
-    slices = equal_slices if mechanism.forecaster == "plain" else weighted_slices
+    tree = make_levels(placed.grid, min(mechanism.depth, depth_of_quarters(placed.grid)))
+    slices = make_equal_slices if mechanism.forecaster == "plain" else make_weighted_slices
     parts = slices(tree, mechanism.train_steps, mechanism.lookback)
     series = measure_series(kernel.session(), parts, mechanism.train_steps, epsilon)
     training = learn.Training(mechanism.lookback, mechanism.epochs, mechanism.seed)
     if mechanism.forecaster == "plain":
-        pattern = learn.plain_pattern(series, trial.clip, steps, training, silent)
+        pattern = learn.learn_plain_pattern(series, trial.clip, steps, training, silent)
     else:
-        pattern = learn.refined_pattern(series, window, training, silent).cube / trial.clip
+        pattern = learn.learn_refined_pattern(series, window, training, silent).cube / trial.clip
     return pattern, placed.truth(trial.clip) * (WH_PER_KWH / trial.clip)
 
 

@@ -78,7 +78,7 @@ def draw_map(
     uncertain: Uncertain | None = None,
     overlay: str = "",
 ) -> str:
-    """Draw a map in about so many pixels, cells as wide and high as they are on the ground."""
+    """Draw a map of about this many pixels, cells as wide and high as they are on the ground."""
     wide, high = min(1.0, ground.aspect), min(1.0, 1 / ground.aspect)
     ny, nx = kwh.shape
     cell = (_pixels(pixels * wide / nx), _pixels(pixels * high / ny))

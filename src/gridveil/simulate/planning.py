@@ -64,7 +64,7 @@ class Outlook:
     rehearsed: households of the invented town; fewer than expected where they would not fit in memory.
     tallies: of every query, at every epsilon that there was time for.
     sizes: the plan's grid and others at the plan's epsilon, finest first.
-    more: percent of error of one cell of the plan's grid over the basis, with so many households.
+    more: percent of error of one cell of the plan's grid over the basis, by number of households.
     proofs: rehearsals of what is suggested, as suggested: of one cell over that step, and over the basis.
     takes: of a series, whether a step fits into all its windows; how many there are follows from the calendar.
     """
@@ -93,11 +93,11 @@ class Outlook:
         return dict(zip(epsilons, fit_falling([self.tallies[e][query].percent for e in epsilons]), strict=True))
 
     def expected(self, cells: tuple[int, int]) -> float:
-        """Return the typical error of so many cells over the basis at the plan's epsilon, percent."""
+        """Return the typical error of a block of cells over the basis at the plan's epsilon, percent."""
         return self.curve(self.over_basis(cells))[self.epsilon]
 
     def over_basis(self, cells: tuple[int, int]) -> PlanQuery:
-        """Return the query for so many cells over a day, or what comes nearest to it."""
+        """Return the query for a block of cells over a day, or what comes nearest to it."""
         return next(q for q in self.queries if q.shape == (*cells, self.basis // self.plan.window.step))
 
     @property
@@ -170,7 +170,7 @@ def make_outlook(
     seconds: float = SECONDS,
     progress: Progress = silent,
 ) -> Outlook:
-    """Rehearse a publication for about so many seconds: at each epsilon, on other grids, with more households.
+    """Rehearse a publication for about `seconds`: at each epsilon, on other grids, with more households.
 
     Nothing of the publisher's data is touched. The plan at its own epsilon is always rehearsed, and what is suggested;
     the outlook lists what else there was time for.

@@ -184,7 +184,7 @@ class Rehearsal:
 
 
 def rehearse(plan: Plan, epsilon: float, households: int, seed: int = 0) -> Rehearsal:
-    """Publish an invented town of so many households as planned, in memory and with seeded noise.
+    """Publish an invented town as planned, in memory and with seeded noise.
 
     Nothing of the publisher's data is touched. Other seeds have other towns, and other noise.
     """

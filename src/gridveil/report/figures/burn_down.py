@@ -101,7 +101,7 @@ def draw_windows(windows: Sequence[SpentBar], cap: float, words: FigureWords) ->
 
 
 def shorten(text: str, most: int) -> str:
-    """Return a text of so many letters at most.
+    """Return a text with a maximum number of letters.
 
     >>> shorten("West London", 6)
     'West…'

@@ -53,7 +53,7 @@ class ColourScale:
 def map_uri(
     kwh: Floats, scale: ColourScale, *, uncertain: NDArray[np.bool_] | None = None, cell: tuple[int, int] = (1, 1)
 ) -> str:
-    """Return a map (y, x), north up, as the data URI of a PNG; a cell has so many pixels each way.
+    """Return a map (y, x), north up, as the data URI of a PNG; cell: its pixels each way.
 
     uncertain: cells to hatch; they need some pixels for that.
     """

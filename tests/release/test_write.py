@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -11,6 +10,7 @@ import numpy as np
 import pytest
 from tests.codes import has_code
 from tests.release.conftest import GRID, KINDS, WINDOW, make_estimate, make_label
+from tests.work import wait_for_next_second
 
 from gridveil.geography.grid import Grid
 from gridveil.model.errors import UsageError
@@ -28,7 +28,7 @@ def contents(path: Path) -> dict[str, bytes]:
 
 def test_the_same_arguments_give_the_same_bytes(publish: Publish) -> None:
     first = {kind: contents(publish(kind, name=f"one {kind}")) for kind in KINDS}
-    time.sleep(1.1)  # HDF5's clock counts seconds
+    wait_for_next_second()
     assert {kind: contents(publish(kind, name=f"two {kind}")) for kind in KINDS} == first
     assert all(set(files) == {"consumption.nc", "label.json", "README.md", "SHA256SUMS"} for files in first.values())
 

@@ -2,7 +2,6 @@
 
 import os
 import signal
-import time
 import traceback
 from collections.abc import Callable
 from contextlib import suppress
@@ -14,6 +13,7 @@ import pytest
 from tests.resilience.conftest import Publish, new_ledger
 from tests.resilience.kills import check, kill_some
 from tests.trusted.ledger.postgres import server
+from tests.work import wait_until
 
 from gridveil.model.errors import GridveilError
 from gridveil.publishing import plan
@@ -108,5 +108,4 @@ def test_a_server_that_stops(
 def _wait_until_gone(process: int) -> None:
     """Wait for a process that is not this one's child; where nobody buries it, it stays as a zombie."""
     with suppress(OSError):
-        while "Z" not in Path(f"/proc/{process}/stat").read_text().split()[2]:
-            time.sleep(0.01)
+        wait_until(lambda: "Z" in Path(f"/proc/{process}/stat").read_text().split()[2])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import socket
 import threading
-import time
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,6 +14,7 @@ import pytest
 import uvicorn
 from fastapi import FastAPI
 from tests.release.conftest import make_estimate, make_label
+from tests.work import wait_until
 
 from gridveil.geography.grid import Grid
 from gridveil.model.window import Window
@@ -99,8 +99,7 @@ def running(app: FastAPI) -> Iterator[int]:
     thread = threading.Thread(target=server.run, kwargs={"sockets": [bound]})
     thread.start()
     try:
-        while not server.started:
-            time.sleep(0.01)
+        wait_until(lambda: server.started)
         yield bound.getsockname()[1]
     finally:
         server.should_exit = True

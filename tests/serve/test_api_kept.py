@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import shutil
-import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 from fastapi.testclient import TestClient
 from tests.serve.conftest import BASE
+from tests.work import wait_until
 
 from gridveil.release.query.open import Release
 from gridveil.serve.app import create_app
@@ -86,15 +86,19 @@ def test_a_cache_keeps_what_was_asked_for_lately() -> None:
 
 
 def test_of_those_who_ask_for_the_same_at_once_one_makes_it() -> None:
-    cache, made = AnswerCache(max_bytes=100), []
+    cache, made, asking = AnswerCache(max_bytes=100), [], []
 
     def make() -> bytes:
         made.append(1)
-        time.sleep(0.05)
+        wait_until(lambda: len(asking) == 8)
         return b"once"
 
+    def ask(number: int) -> bytes:
+        asking.append(number)
+        return cache.get("key", make)
+
     with ThreadPoolExecutor(8) as pool:
-        assert set(pool.map(lambda _: cache.get("key", make), range(8))) == {b"once"}
+        assert set(pool.map(ask, range(8))) == {b"once"}
     assert len(made) == 1
     with pytest.raises(ZeroDivisionError):
         cache.get("other", lambda: bytes(1 // 0))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -16,6 +15,7 @@ from numpy.typing import NDArray
 from scipy import stats
 from tests.codes import has_code
 from tests.release.conftest import GRID, WINDOW, make_label
+from tests.work import count_calls, wait_for_next_second
 
 from gridveil.geography.grid import Grid
 from gridveil.model.arrays import Floats
@@ -150,7 +150,7 @@ def test_what_is_written_is_read(tmp_path: Path, name: str) -> None:
 
 def test_the_same_arguments_give_the_same_bytes(tmp_path: Path) -> None:
     publish(tmp_path / "one", MODELS["all"])
-    time.sleep(1.1)  # HDF5's clock counts seconds
+    wait_for_next_second()
     publish(tmp_path / "two", MODELS["all"])
     assert (tmp_path / "one/consumption.nc").read_bytes() == (tmp_path / "two/consumption.nc").read_bytes()
 
@@ -197,13 +197,11 @@ def test_batches_do_not_mix_queries_up(monkeypatch: pytest.MonkeyPatch) -> None:
     np.testing.assert_allclose(factors.errors_of(ranges), whole, rtol=1e-9)
 
 
-def test_a_hundred_thousand_answers_take_seconds() -> None:
-    """About 5 s on one shared core; the limit is for slow machines."""
+def test_answers_are_computed_many_at_a_time() -> None:
+    """A hundred thousand take about 5 s on one core, and two calls each at most."""
     factors = LinearNoise(None, None, 5000 * fourier(120, 10)).to_release((120, 32, 32), 1.0)
     ranges = random_ranges(100_000, (120, 32, 32))
-    start = time.perf_counter()
-    factors.errors_of(ranges)
-    assert time.perf_counter() - start < 40
+    assert count_calls(lambda: factors.errors_of(ranges)) < 2 * len(ranges)
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import itertools
 import sys
-import time
 import traceback
 from collections.abc import Callable
 from typing import Any
@@ -17,6 +16,7 @@ import pytest
 from tests.codes import has_code
 from tests.trusted.conftest import WINDOW
 from tests.trusted.engines.conftest import HOMES, SQUARE
+from tests.work import wait_until
 
 from gridveil.model.errors import GridveilError, InputError, MissingExtraError, UsageError
 from gridveil.trusted.engines.base.schema import HouseholdsTable, ReadingsTable
@@ -124,9 +124,8 @@ def test_engine_postgres_leaves_nothing_behind(empty: str) -> None:
         assert run(empty) == CUBE
         assert connection.execute(everything).fetchall() == before
         ours = "SELECT FROM pg_stat_activity WHERE application_name = 'gridveil' AND datname = current_database()"
-        until = time.monotonic() + 10  # the server notices a little later that a session has ended
-        while connection.execute(ours).fetchall() and time.monotonic() < until:
-            time.sleep(0.05)
+        # The server notices a little later that a session has ended.
+        wait_until(lambda: not connection.execute(ours).fetchall(), seconds=10)
         assert connection.execute(ours).fetchall() == []
 
 

@@ -26,6 +26,6 @@ def test_no_number(text: str) -> None:
 def test_no_text_takes_long(pattern: str, piece: str, end: str) -> None:
     """Java's patterns, like Python's, try every way to read a text: one entry must not keep a run from ending."""
     for long in (piece * 100_000 + end, piece + "1" * 100_000 + end, piece + " " * 100_000 + end):
-        began = time.perf_counter()
+        began = time.thread_time()  # of this thread: others may have the machine
         re.search(pattern, long)
-        assert time.perf_counter() - began < 1
+        assert time.thread_time() - began < 1

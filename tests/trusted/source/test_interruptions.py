@@ -34,7 +34,7 @@ from gridveil.trusted.source.clock import Clock
 from gridveil.trusted.source.ingest import ingest
 
 CHILD = """
-import json, sys, time
+import json, signal, sys
 from pathlib import Path
 from gridveil.trusted.engines.duckdb import tables
 from gridveil.trusted.engines.base.settings import EngineSettings
@@ -45,7 +45,7 @@ tables.PART_BYTES = 1
 def slow(stage, done):
     if "parts" in stage:
         print(stage, flush=True)
-        time.sleep(float(sys.argv[3]))
+        signal.pause()  # until it is killed
 at = ReadingsTable(f"{sys.argv[1]}/part-*.parquet"), HouseholdsTable(f"{sys.argv[1]}/homes.parquet")
 where = EngineSettings(scratch=Path(sys.argv[2])) if sys.argv[2] else EngineSettings(memory=10**9)
 found = told(*ingest(*at, GRID, WINDOW, where, slow))
@@ -53,9 +53,9 @@ print(json.dumps(found))
 """
 
 
-def child(tables_at: Path, scratch: Path | None, seconds: float) -> subprocess.Popen[str]:
-    """Run an ingest in a process of its own that waits so long after each part."""
-    command = [sys.executable, "-c", CHILD, str(tables_at), str(scratch or ""), str(seconds)]
+def child(tables_at: Path, scratch: Path | None) -> subprocess.Popen[str]:
+    """Run an ingest in a process of its own that stops after a part, and waits to be killed."""
+    command = [sys.executable, "-c", CHILD, str(tables_at), str(scratch or "")]
     return subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=Path(__file__).parents[3])
 
 
@@ -64,7 +64,7 @@ def test_a_run_that_was_killed_goes_on(
 ) -> None:
     groups = [[row for row in ROWS if row[1] // 3600 == hour] for hour in sorted({row[1] // 3600 for row in ROWS})]
     at, scratch = write(tmp_path / "tables", groups), tmp_path / "scratch"
-    victim = child(tmp_path / "tables", scratch, 100)
+    victim = child(tmp_path / "tables", scratch)
     assert victim.stdout is not None
     assert victim.stdout.readline().startswith("read the tables (1 of 7 parts")
     victim.send_signal(signal.SIGKILL)
@@ -150,7 +150,7 @@ def test_what_a_run_without_scratch_left_when_it_was_killed_is_taken_away_by_the
     monkeypatch.setenv("TMPDIR", str(temporary))
     monkeypatch.setattr(tempfile, "tempdir", None)
     write(tmp_path / "tables", [ROWS[:9], ROWS[9:]])
-    victim = child(tmp_path / "tables", None, 100)
+    victim = child(tmp_path / "tables", None)
     assert victim.stdout is not None
     assert "1 of 2 parts" in victim.stdout.readline()
     [left] = temporary.glob("gridveil-run-*")

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from zipfile import ZIP_DEFLATED, ZipFile
 
 import gridveil
-from gridveil.model.errors import InputError, UsageError
+from gridveil.model.errors import UsageError
 from gridveil.release.export import EXPORTERS, export, refusal
 from gridveil.release.format.files import LABEL, SUMS, digest, read_sums
 from gridveil.release.format.wording import summarize_attacks
@@ -60,12 +60,6 @@ class ServedRelease:
             return self._read_stamps() == self._stamps
         except OSError:
             return False
-
-    def check_unchanged(self) -> None:
-        """Refuse to answer from files that are no longer those that were opened."""
-        if not self.unchanged:
-            msg = f"{self.release.path.parent}: changed or removed while it was served; start gridveil serve again"
-            raise InputError(msg, code="release-changed")
 
     def map_box(self, first: int, last: int) -> list[int]:
         """Return the box of all cells over some steps."""

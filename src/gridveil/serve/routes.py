@@ -11,7 +11,7 @@ from fastapi import APIRouter, Depends, Path, Query, Request, Response
 from fastapi.responses import FileResponse
 from pydantic import BaseModel
 
-from gridveil.model.errors import UsageError
+from gridveil.model.errors import InputError, UsageError
 from gridveil.serve import answers, facts, requests, slices
 from gridveil.serve.execution import QueryExecutor
 from gridveil.serve.middleware import ERROR_RESPONSES, NotModifiedError, UnknownReleaseError
@@ -49,7 +49,9 @@ async def find_release(
     if len(names) > MAX_PARAMETERS:
         msg = f"{len(names)} parameters are more than any question has; /api/openapi.json says what there is"
         raise UsageError(msg, code="too-many-parameters")
-    served.check_unchanged()
+    if not served.unchanged:
+        msg = f"{served.release.path.parent}: changed or removed while it was served; start gridveil serve again"
+        raise InputError(msg, code="release-changed")
     return served
 
 

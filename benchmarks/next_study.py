@@ -24,7 +24,7 @@ from gridveil.mechanisms.mosaic import Mosaic
 from gridveil.mechanisms.mosaic.time import read_shape
 from gridveil.model.arrays import WH_PER_KWH, Floats
 from gridveil.model.window import Window
-from gridveil.publishing.next_release import BACK, average_day
+from gridveil.publishing.next_release import LOOKBACK, compute_average_day
 from gridveil.publishing.statement import release_with_private_bound
 from gridveil.research.datasets.dataset import Dataset, Placed
 from gridveil.research.datasets.lcl import HOUR, load_lcl
@@ -53,8 +53,8 @@ def publish_weeks(placed: Placed, epsilon: float, seed: int, way: str, stated: S
     cubes = []
     for week in range(WEEKS):
         window = Window(FIRST + week * HOURS * HOUR, HOUR, HOURS)
-        latest = [one for one in made if one[0].end > window.start - BACK]
-        learned = average_day(latest, ZONE) if latest and way not in {"nothing", "stated"} else None
+        latest = [one for one in made if one[0].end > window.start - LOOKBACK]
+        learned = compute_average_day(latest, ZONE) if latest and way not in {"nothing", "stated"} else None
         shape = learned or (stated if way.startswith("stated") else None)
         noise = SeededLaplace(1000 * seed + week)
         kernel = Kernel(placed.source(), window, budget=PureDP(epsilon), bound=ANY, noise=noise)

@@ -12,7 +12,7 @@ from playwright.sync_api import Browser, Page
 from pyproj import Geod, Transformer
 
 from gridveil.geography.grid import Grid
-from gridveil.geography.ground import lattice
+from gridveil.geography.ground import make_lattice
 
 Call = Callable[..., Any]
 RING, HOLE = [[0, 0], [8, 0], [8, 8], [0, 8]], [[1, 1], [2, 1], [2, 2]]
@@ -28,7 +28,7 @@ FACTS: dict[str, Any] = {
 }
 SKEWED = FACTS | {"lonlat": [[[-0.52, 51.39], [-0.24, 51.4]], [[-0.5, 51.5], [-0.25, 51.52]]]}
 BRITISH = Grid(450_000, 130_000, 550_000, 230_000, nx=32, ny=16, crs="EPSG:27700")
-BENT = FACTS | {"lonlat": lattice(BRITISH).round(7).tolist()}
+BENT = FACTS | {"lonlat": make_lattice(BRITISH).round(7).tolist()}
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,7 @@ from tests.codes import has_code
 
 from gridveil.convert import convert as module
 from gridveil.convert.convert import convert
-from gridveil.convert.members import find
+from gridveil.convert.members import find_members
 from gridveil.model.errors import GridveilError, InputError, UsageError
 
 LINE = b"1392 19503 0.14\r\n"
@@ -44,7 +44,7 @@ def test_zips_and_zips_in_zips_and_folders(load: Any, tmp_path: Path) -> None:
     assert found == [ROW] * 4
     assert (done.files, done.lines) == (4, 4)
     assert done.passed_over == (f"{outer}::38/readme.txt",)
-    assert [member.inside[-1] for member in find([outer])] == ["File9.txt", "File10.txt", "38/readme.txt"]
+    assert [member.inside[-1] for member in find_members([outer])] == ["File9.txt", "File10.txt", "38/readme.txt"]
 
 
 def test_a_zip_is_read_as_a_stream(load: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -148,7 +148,7 @@ def test_a_failure_on_the_way_leaves_nothing(
     def fail(_: pa.RecordBatch) -> pa.RecordBatch:
         raise error
 
-    monkeypatch.setattr(module, "_not_blank", fail)
+    monkeypatch.setattr(module, "_drop_blank", fail)
     (tmp_path / "File1.txt").write_bytes(LINE)
     with pytest.raises((error, GridveilError)):
         convert("cer", [tmp_path / "File1.txt"], tmp_path / "new" / "out")

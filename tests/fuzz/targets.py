@@ -15,7 +15,7 @@ from tests.release.conftest import make_label
 
 from gridveil.convert.convert import LOADERS
 from gridveil.convert.loader import WrongLayoutError
-from gridveil.convert.members import find
+from gridveil.convert.members import find_members
 from gridveil.geography.area import Area
 from gridveil.geography.grid import Grid
 from gridveil.mechanisms.mosaic.time import read_shape
@@ -86,7 +86,7 @@ def zipped() -> bytes:
 
 def members(path: Path) -> None:
     """List a zip's files, and read the top of each."""
-    for member in find([path]):
+    for member in find_members([path]):
         member.top()
 
 

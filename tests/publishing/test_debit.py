@@ -17,7 +17,7 @@ from tests.leak import town
 from gridveil.mechanisms.literature.even import Even
 from gridveil.model.errors import BudgetError, GridveilError, UsageError
 from gridveil.publishing import run as publication
-from gridveil.publishing.debit import debited
+from gridveil.publishing.debit import describe_debit
 from gridveil.publishing.plan import Plan
 from gridveil.publishing.run import Published, run
 from gridveil.publishing.spec import make_spec
@@ -160,7 +160,7 @@ def test_a_window_of_the_calendar_has_its_own_budget_and_the_label_prints_the_su
         "behaviour": 12,
         "place": 12,
     }
-    _, left, all_so_far = debited(facts, Fraction(3))
+    _, left, all_so_far = describe_debit(facts, Fraction(3))
     assert left == "Each day has its own cap of 3. The day read here with the least left has spent 3, and has 0 left."
     assert "epsilon 6 together" in all_so_far
     assert first.label.privacy.epsilon == 3

@@ -10,14 +10,14 @@ import pytest
 from gridveil.mechanisms.mosaic.time import PublicShape
 from gridveil.mechanisms.registry import make
 from gridveil.model.window import Window
-from gridveil.publishing.next_release import LEAST, average_day
+from gridveil.publishing.next_release import MIN_HOUR, compute_average_day
 
 HOUR = timedelta(hours=1)
 MONDAY = datetime(2013, 6, 3, tzinfo=UTC)
 
 
 def hourly(window: Window, values: list[float] | np.ndarray, zone: str = "UTC") -> np.ndarray:
-    shape = average_day([(window, np.asarray(values, dtype=float))], zone)
+    shape = compute_average_day([(window, np.asarray(values, dtype=float))], zone)
     assert shape is not None
     assert make("mosaic", {"profile": shape, "profile_zone": zone})  # which wants 48 positive numbers
     return np.reshape(shape, (2, 24))
@@ -55,7 +55,7 @@ def test_several_releases_are_averaged() -> None:
         (Window(MONDAY + number * 24 * HOUR, HOUR, 24), np.where(np.arange(24) == 3 + number, 25.0, 1.0))
         for number in range(2)
     ]
-    shape = average_day(days, "UTC")
+    shape = compute_average_day(days, "UTC")
     assert shape is not None
     assert shape[3] == shape[4] == max(shape)
 
@@ -63,17 +63,17 @@ def test_several_releases_are_averaged() -> None:
 def test_noise_makes_no_hour_worth_nothing_and_nothing_is_no_shape() -> None:
     day = Window(MONDAY, HOUR, 24)
     found = hourly(day, [-50.0, 100.0] * 12)
-    assert found.min() == LEAST
-    assert average_day([(day, np.zeros(24))], "UTC") is None
-    assert average_day([(day, np.full(24, -1.0))], "UTC") is None
-    assert average_day([], "UTC") is None
+    assert found.min() == MIN_HOUR
+    assert compute_average_day([(day, np.zeros(24))], "UTC") is None
+    assert compute_average_day([(day, np.full(24, -1.0))], "UTC") is None
+    assert compute_average_day([], "UTC") is None
 
 
 def test_a_day_without_a_shape_teaches_nothing() -> None:
     """As releases with much noise have it: mosaic then believes that all hours are alike."""
     day, wave = Window(MONDAY, HOUR, 24), np.sin(np.arange(24) * np.pi / 12)
-    assert average_day([(day, 1 + 0.05 * wave)], "UTC") is None
-    assert average_day([(day, 1 + 0.3 * wave)], "UTC") is not None
+    assert compute_average_day([(day, 1 + 0.05 * wave)], "UTC") is None
+    assert compute_average_day([(day, 1 + 0.3 * wave)], "UTC") is not None
 
 
 def test_it_is_what_mosaic_makes_of_a_public_shape() -> None:

@@ -23,9 +23,9 @@ from tests.codes import has_code
 from gridveil import publish, publish_next
 from gridveil.model.errors import BudgetError, InputError, UsageError
 from gridveil.publishing import next_release
-from gridveil.publishing.next_release import Waiting, run_next, upcoming
+from gridveil.publishing.next_release import Waiting, make_next_spec, run_next
 from gridveil.publishing.run import Published, run
-from gridveil.publishing.schedule import LOCK, alone
+from gridveil.publishing.schedule import LOCK, lock_series
 from gridveil.publishing.spec import make_spec
 from gridveil.release.format.files import LABEL, SUMS, VALUES, digest, load_label
 from gridveil.release.query.open import open_release
@@ -151,7 +151,7 @@ def test_only_files_of_the_window_and_the_days_beside_it_are_opened(series: dict
     broken = copy / "2013/03/27/part-0.parquet"
     broken.write_bytes(b"not Parquet")
     with pytest.raises(InputError, check=has_code("table-unreadable")):  # one of the window: so garbage is noticed
-        run(upcoming(make_spec({**series, "start": "2013-03-25", "out": tmp_path / "other"})))
+        run(make_next_spec(make_spec({**series, "start": "2013-03-25", "out": tmp_path / "other"})))
 
 
 def test_a_day_without_a_file_stops_a_publication(series: dict[str, Any], tmp_path: Path) -> None:
@@ -257,7 +257,7 @@ def test_a_release_that_a_killed_run_left_is_listed_and_not_published_again(seri
 
 
 def test_a_release_that_is_listed_later_gives_the_series_the_time_of_its_own_day(series: dict[str, Any]) -> None:
-    run(upcoming(make_spec(series)), today=date(2013, 4, 2))  # as if it had been stopped then
+    run(make_next_spec(make_spec(series)), today=date(2013, 4, 2))  # as if it had been stopped then
     assert isinstance(run_next(make_spec(series), now=datetime(2013, 3, 26, tzinfo=UTC)), Waiting)
     midnight = datetime(2013, 4, 2, tzinfo=UTC).timestamp()
     for path in (series["out"], series["out"] / CATALOGUE, series["out"] / LOCK, series["out"] / NAMES[0]):
@@ -401,7 +401,7 @@ def test_the_lock_is_its_owners_alone(series: dict[str, Any]) -> None:
     series["out"].mkdir()
     (series["out"] / LOCK).touch(0o644)
     for _ in range(2):
-        with alone(series["out"]):
+        with lock_series(series["out"]):
             assert (series["out"] / LOCK).stat().st_mode & 0o777 == 0o600
         (series["out"] / LOCK).unlink()
 
@@ -435,7 +435,7 @@ def test_runs_at_once_publish_and_debit_a_window_once(series: dict[str, Any]) ->
 
 def test_who_holds_the_series_is_waited_for_and_who_is_killed_does_not(series: dict[str, Any]) -> None:
     spec = make_spec(series)
-    with alone(series["out"]), pytest.raises(UsageError, check=has_code("series-in-use")):
+    with lock_series(series["out"]), pytest.raises(UsageError, check=has_code("series-in-use")):
         run_next(spec)
     assert not (series["out"] / CATALOGUE).exists()
     kill_before("run", series)

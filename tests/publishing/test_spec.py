@@ -17,7 +17,7 @@ from gridveil.cli import options
 from gridveil.mechanisms.registry import make
 from gridveil.model.errors import InputError, UsageError
 from gridveil.publishing.plan import Plan
-from gridveil.publishing.run import allowed_budget
+from gridveil.publishing.run import check_budget
 from gridveil.publishing.spec import DEFAULT_MECHANISM, Spec, make_spec, read_spec
 from gridveil.trusted.engines.base.settings import EngineSettings
 from gridveil.trusted.kernel.bound import Bound
@@ -57,7 +57,7 @@ def test_tables_as_paths_and_with_intervals(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("epsilon", [0.1, "0.1"])
 def test_epsilon_is_the_decimal_that_was_typed(epsilon: Any) -> None:
-    assert allowed_budget(make_spec({"epsilon": epsilon})).epsilon == Fraction(1, 10)
+    assert check_budget(make_spec({"epsilon": epsilon})).epsilon == Fraction(1, 10)
 
 
 def test_bounds_are_the_decimals_that_were_typed() -> None:

@@ -268,10 +268,10 @@ def test_there_are_limits_to_what_is_drawn(monkeypatch: pytest.MonkeyPatch) -> N
         Area.polygon(GRID, {"type": "MultiPolygon", "coordinates": strips})
     circle = polygon(np.stack([3 + 3 * np.cos(turn / 150), 6 + 3 * np.sin(turn / 150)], axis=1))
     assert Area.polygon(GRID, circle).cells == pytest.approx(9 * np.pi / 0.5, rel=1e-3)
-    monkeypatch.setattr(coverage, "MOST_PIECES", 300)
+    monkeypatch.setattr(coverage, "MAX_PIECES", 300)
     with pytest.raises(UsageError, check=has_code("outline-too-intricate")):
         Area.polygon(GRID, circle)
-    monkeypatch.setattr(outline, "MOST_CORNERS", 300)
+    monkeypatch.setattr(outline, "MAX_CORNERS", 300)
     with pytest.raises(UsageError, check=has_code("polygon-too-large", "300")):
         Area.polygon(GRID, circle)
 

@@ -7,7 +7,7 @@ import pytest
 from pyproj import Geod, Transformer
 
 from gridveil.geography.grid import Grid
-from gridveil.geography.ground import cell_size, lattice
+from gridveil.geography.ground import find_cell_size, make_lattice
 
 
 @pytest.mark.parametrize(
@@ -23,7 +23,7 @@ def test_places_between_the_points_are_right_to_a_metre(
     crs: str, corner: tuple[float, float], size: float, points: int
 ) -> None:
     x0, y0 = corner
-    found = lattice(Grid(x0, y0, x0 + size, y0 + size, nx=10, ny=10, crs=crs))
+    found = make_lattice(Grid(x0, y0, x0 + size, y0 + size, nx=10, ny=10, crs=crs))
     assert found.shape == (points, points, 2)
     share = np.random.default_rng(2).uniform(0, points - 1, (2000, 2))
     column, row = np.floor(share).astype(int).T
@@ -36,4 +36,4 @@ def test_places_between_the_points_are_right_to_a_metre(
 
 
 def test_a_local_grid_has_cells_of_its_own_units() -> None:
-    assert cell_size(Grid(0, 0, 400, 300, nx=4, ny=6)) == (100, 50)
+    assert find_cell_size(Grid(0, 0, 400, 300, nx=4, ny=6)) == (100, 50)

@@ -14,7 +14,7 @@ import pytest
 from tests.resilience.conftest import Publish
 
 from gridveil.model.errors import GridveilError
-from gridveil.model.files import ASIDE
+from gridveil.model.files import ASIDE_PREFIX
 from gridveil.release.query.open import open_release
 from gridveil.release.verify.release import verify
 from gridveil.serve.releases import open_all
@@ -79,7 +79,7 @@ def check(ledger: Ledger, places: Iterable[Path]) -> None:
     assert sum(debits.values()) == ledger.standing("town").spent <= ledger.standing("town").cap
     recorded = {entry.body["debit"] for entry in entries if entry.kind == "release"}
     for place in places:
-        if place.name.startswith(ASIDE):
+        if place.name.startswith(ASIDE_PREFIX):
             refuse(place)
         else:
             stated = open_release(place).label.ledger_entry

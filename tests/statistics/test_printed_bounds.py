@@ -28,7 +28,7 @@ from typer.testing import CliRunner
 from gridveil.cli.main import app
 from gridveil.mechanisms.literature.identity import Identity
 from gridveil.model.window import Window
-from gridveil.publishing.debit import debited
+from gridveil.publishing.debit import describe_debit
 from gridveil.publishing.run import run
 from gridveil.publishing.spec import make_spec
 from gridveil.release.format.label import Privacy
@@ -141,7 +141,7 @@ def test_all_that_a_publication_prints_states_these_bounds(
         assert stated_rates(told) == [*of_release, *of_window]
     assert stated_rates(gridveil("ledger", "show", "town.db")) == [*of_window, *of_release]
     assert published.label.ledger_entry is not None
-    *_, so_far = debited(published.label.ledger_entry, Fraction(str(epsilon)))
+    *_, so_far = describe_debit(published.label.ledger_entry, Fraction(str(epsilon)))
     assert f"{once[0]} % true positives for in the data or not, and {twice[0]} % for" in so_far
 
 

@@ -34,12 +34,12 @@ def check(
     """
     from gridveil.cli import show
     from gridveil.publishing.check import check as check_tables
-    from gridveil.publishing.next_release import upcoming
+    from gridveil.publishing.next_release import make_next_spec
     from gridveil.publishing.plan import Plan
 
     spec = o.spec_from(source, flags)
     series = spec.cadence is not None
-    plan = Plan.of(upcoming(spec) if series else spec)
+    plan = Plan.of(make_next_spec(spec) if series else spec)
     waits = series and _print_window(plan)
     try:
         with show.bars(spec.scratch) as progress:
@@ -64,7 +64,7 @@ def _print_window(plan: Plan) -> bool:
 
     from gridveil.cli import show
     from gridveil.model.window import timezone
-    from gridveil.publishing.next_checks import missing_interval
+    from gridveil.publishing.next_checks import find_missing_interval
 
     zone = plan.spec.tables()[0].timezone
     start, end = (f"{at.astimezone(timezone(zone)):%Y-%m-%d %H:%M}" for at in (plan.window.start, plan.window.end))
@@ -72,7 +72,7 @@ def _print_window(plan: Plan) -> bool:
     waits = plan.window.end > datetime.now(UTC)
     if waits:
         show.out.print(f"It is not over: `publish --next` waits until {end}.")
-    missing = missing_interval(plan.spec, plan.window)
+    missing = find_missing_interval(plan.spec, plan.window)
     if missing is not None:
         show.out.print(f"WARNING: {missing}. `publish --next` waits for it.")
     return waits
@@ -158,7 +158,7 @@ def publish(
     dropped rows goes to standard error, for the operator only.
     """
     from gridveil.cli import show
-    from gridveil.publishing.debit import debited
+    from gridveil.publishing.debit import describe_debit
     from gridveil.publishing.next_release import Waiting, run_next
     from gridveil.publishing.run import run
     from gridveil.release.format.label import bounds_in_words, warnings
@@ -188,7 +188,7 @@ def publish(
     show.out.print(f"Spent epsilon {privacy.epsilon_accounted:.9g} of {privacy.epsilon:g}.")
     for sentence in (*bounds_in_words(published.label), *map(str, warnings(published.label))):
         show.out.print(sentence)
-    for sentence in debited(entry, PureDP(str(spec.epsilon)).epsilon) if entry else ():
+    for sentence in describe_debit(entry, PureDP(str(spec.epsilon)).epsilon) if entry else ():
         show.out.print(sentence)
     again_costs = (
         f"Epsilon {privacy.epsilon:g} is spent now, and publishing the same households again adds to it: "
@@ -210,10 +210,10 @@ def _next_window(spec: Spec) -> str:
     from datetime import UTC, datetime
 
     from gridveil.model.window import timezone
-    from gridveil.publishing.next_release import upcoming
+    from gridveil.publishing.next_release import make_next_spec
 
     try:
-        one = upcoming(spec)
+        one = make_next_spec(spec)
     except UsageError as error:  # this release is there, and whole
         return f"There is no next window: {error}."
     name, end = (one.out or Path()).name, one.to_window().end

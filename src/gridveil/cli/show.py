@@ -18,7 +18,7 @@ from rich.progress import Progress as RichProgress
 from rich.table import Table
 from rich.text import Text
 
-from gridveil.model.progress import Progress, is_sentence, name_of
+from gridveil.model.progress import Progress, is_sentence, split_stage
 from gridveil.trusted.engines.base.partitions import SCRATCH
 
 if TYPE_CHECKING:
@@ -120,7 +120,7 @@ def draw_bars(console: Console, clock: Callable[[], float] | None = None) -> Ite
             if is_sentence(stage):
                 rich.console.print(stage)
                 return
-            name, details = name_of(stage)
+            name, details = split_stage(stage)
             task = next((known for known in rich.tasks if known.description == name), None)
             if task is None or (task.finished and done < 1):
                 task = _begin(rich, name, task)
@@ -168,7 +168,7 @@ class StageLines:
 
     def __call__(self, stage: str, done: float) -> None:
         """Write a line, if one is due."""
-        name, details = name_of(stage)
+        name, details = split_stage(stage)
         now = self._clock()
         ends = done >= 1 and self._percents.get(name, COMPLETE) != COMPLETE
         if name in self._percents and now < self._last + LOG_INTERVAL and not ends:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,37 +18,16 @@ from gridveil.convert.ausgrid import Ausgrid
 from gridveil.convert.cer import Cer
 from gridveil.convert.lcl import Lcl
 from gridveil.convert.loader import SCHEMA, Loader, WrongLayoutError
-from gridveil.convert.members import Member, find
+from gridveil.convert.members import Member, find_members
 from gridveil.convert.uci import Uci
 from gridveil.model.errors import InputError, UsageError
 from gridveil.model.files import new_folder
+from gridveil.model.progress import Progress, silent
 from gridveil.trusted.engines.duckdb.csv_table import to_batch
 
 if TYPE_CHECKING:
     import duckdb
 
-
-# The pickle that the paper's authors feed their code: never opened, because opening a pickle runs what is in it.
-
-SNIPPET = """\
-import pandas as pd
-hours = pd.read_pickle("IN.pkl")["visits_by_hour"].reset_index(drop=True).rename_axis("household").explode().reset_index(name="kwh")
-hours.assign(kwh=hours.kwh.astype(float), timestamp=pd.Timestamp("2018-01-01", tz="UTC") + pd.to_timedelta(hours.groupby("household").cumcount(), unit="h")).to_parquet("readings.parquet")
-"""  # noqa: E501  # three lines, to be copied
-
-
-def refuse(path: object) -> InputError:
-    """Return the error that says how to convert the file elsewhere."""
-    return InputError(
-        f"{path}: a pickle is a program, and gridveil runs no program that comes as data. If you trust where the file "
-        "is from, turn it into Parquet yourself, in an environment of its own with pandas and pyarrow, by these three "
-        "lines (with the file's name and the true time of the first hour, which the pickle does not hold; values are "
-        f"taken as kWh), and give readings.parquet to gridveil:\n\n{SNIPPET}",
-        code="pickle-refused",
-    )
-
-
-# From an official distribution to a folder with gridveil's own tables, one block of lines at a time.
 
 LOADERS: dict[str, type[Loader]] = {"cer": Cer, "lcl": Lcl, "uci": Uci, "ausgrid": Ausgrid}
 FORMATS = (*LOADERS, "pickle")
@@ -56,7 +35,12 @@ READINGS, ATTRIBUTES = "readings.parquet", "attributes.parquet"
 MEMORY = "2GB"
 """What the engine may hold; more goes to disk."""
 
-Tell = Callable[[str, float], None]
+SNIPPET = """\
+import pandas as pd
+hours = pd.read_pickle("IN.pkl")["visits_by_hour"].reset_index(drop=True).rename_axis("household").explode().reset_index(name="kwh")
+hours.assign(kwh=hours.kwh.astype(float), timestamp=pd.Timestamp("2018-01-01", tz="UTC") + pd.to_timedelta(hours.groupby("household").cumcount(), unit="h")).to_parquet("readings.parquet")
+"""  # noqa: E501  # three lines, to be copied
+"""Turns the pickle that the paper's authors feed their code into Parquet."""
 
 
 @dataclass(frozen=True)
@@ -73,7 +57,7 @@ class Converted:
     """Households with attributes."""
 
 
-def convert(name: str, inputs: list[Path], out: Path, tell: Tell | None = None) -> Converted:
+def convert(name: str, inputs: list[Path], out: Path, progress: Progress = silent) -> Converted:
     """Write `out`/readings.parquet, and attributes.parquet where the files have any.
 
     A line that cannot be read is counted and left out, and changes no other. What is wrong with a whole file stops the
@@ -83,12 +67,18 @@ def convert(name: str, inputs: list[Path], out: Path, tell: Tell | None = None) 
         msg = f"format {name!r} is not known; give one of {', '.join(FORMATS)}"
         raise UsageError(msg, code="layout-unknown")
     if name == "pickle":
-        raise refuse(inputs[0])
-    with _writing(out), new_folder(out) as aside, _engine(aside) as con:
+        msg = (
+            f"{inputs[0]}: a pickle is a program, and gridveil runs no program that comes as data. If you trust where "
+            "the file is from, turn it into Parquet yourself, in an environment of its own with pandas and pyarrow, by "
+            "these three lines (with the file's name and the true time of the first hour, which the pickle does not "
+            f"hold; values are taken as kWh), and give readings.parquet to gridveil:\n\n{SNIPPET}"
+        )
+        raise InputError(msg, code="pickle-refused")
+    with _translate_errors(out), new_folder(out) as aside, _connect(aside) as con:
         loader = LOADERS[name](con)
-        members, passed_over = _of_format(loader, find(inputs))
+        members, passed_over = _select_members(loader, find_members(inputs))
         with pq.ParquetWriter(aside / READINGS, SCHEMA, compression="zstd") as writer:
-            for table in _readings(loader, members, tell):
+            for table in _read_members(loader, members, progress):
                 loader.written += len(table)
                 if len(table):
                     writer.write_table(table)
@@ -100,7 +90,7 @@ def convert(name: str, inputs: list[Path], out: Path, tell: Tell | None = None) 
     return Converted(len(members), loader.lines, loader.written, *counts, tuple(passed_over), households)
 
 
-def _readings(loader: Loader, members: list[Member], tell: Tell | None) -> Iterator[pa.Table]:
+def _read_members(loader: Loader, members: list[Member], progress: Progress) -> Iterator[pa.Table]:
     total, done = sum(member.size for member in members) or 1, 0
     for member in members:
         skip = loader.layout(member.top())
@@ -108,18 +98,17 @@ def _readings(loader: Loader, members: list[Member], tell: Tell | None) -> Itera
             lines = block
             while skip and lines:
                 skip, lines = skip - 1, lines.partition(b"\n")[2]
-            yield from loader.read(_not_blank(to_batch(lines)))
+            yield from loader.read(_drop_blank(to_batch(lines)))
             done += len(block)
-            if tell:
-                tell("convert", min(done / total, 1.0))
+            progress("convert", min(done / total, 1.0))
         yield from loader.end_of_file()
 
 
-def _not_blank(lines: pa.RecordBatch) -> pa.RecordBatch:
+def _drop_blank(lines: pa.RecordBatch) -> pa.RecordBatch:
     return lines.filter(pc.or_kleene(pc.is_null(lines["line"]), pc.not_equal(lines["line"], "")))
 
 
-def _of_format(loader: Loader, found: list[Member]) -> tuple[list[Member], list[str]]:
+def _select_members(loader: Loader, found: list[Member]) -> tuple[list[Member], list[str]]:
     """Return the files of the format. Others are passed over if they came with a folder or zip that has some."""
     members, others = [], []
     for member in found:
@@ -150,7 +139,7 @@ def _refuse_twice(members: list[Member]) -> None:
 
 
 @contextmanager
-def _writing(out: Path) -> Iterator[None]:
+def _translate_errors(out: Path) -> Iterator[None]:
     """Turn complaints of the engine or the system into ours: a full disk, a folder that may not be written."""
     import duckdb
 
@@ -167,7 +156,7 @@ def _writing(out: Path) -> Iterator[None]:
 
 
 @contextmanager
-def _engine(beside: Path) -> Iterator[duckdb.DuckDBPyConnection]:
+def _connect(beside: Path) -> Iterator[duckdb.DuckDBPyConnection]:
     import duckdb
 
     spill = tempfile.mkdtemp(prefix=".gridveil-", dir=beside.parent)

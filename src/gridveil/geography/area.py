@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from gridveil.geography.grid import Grid, edges, index_range
-from gridveil.geography.outline import coverage, outline
+from gridveil.geography.outline import compute_coverage, parse_outline
 from gridveil.model.arrays import Floats
 from gridveil.model.errors import UsageError
 
@@ -52,8 +52,8 @@ class Area:
                 f"limits {west:g},{south:g},{east:g},{north:g}: give west,south,east,north; west < east, south < north"
             )
             raise UsageError(msg, code="limits-order")
-        columns = _covered(edges(grid.x0, grid.x1, grid.nx), west, east)
-        rows = _covered(edges(grid.y0, grid.y1, grid.ny), south, north)
+        columns = _compute_shares(edges(grid.x0, grid.x1, grid.nx), west, east)
+        rows = _compute_shares(edges(grid.y0, grid.y1, grid.ny), south, north)
         return cls._inside(grid, np.outer(rows, columns))
 
     @classmethod
@@ -67,7 +67,7 @@ class Area:
         >>> Area.polygon(Grid(0, 0, 4, 2, nx=4, ny=2), triangle).weights.tolist()
         [[1.0, 0.5, 0.0, 0.0], [0.5, 0.0, 0.0, 0.0]]
         """
-        return cls._inside(grid, coverage(outline(grid, geometry), grid.nx, grid.ny))
+        return cls._inside(grid, compute_coverage(parse_outline(grid, geometry), grid.nx, grid.ny))
 
     @classmethod
     def _inside(cls, grid: Grid, weights: Floats) -> Area:
@@ -83,7 +83,7 @@ class Area:
         return float(self.weights.sum())
 
 
-def _covered(limits: Floats, first: float, last: float) -> Floats:
+def _compute_shares(limits: Floats, first: float, last: float) -> Floats:
     """Return the share of each interval between `limits` that lies between two numbers."""
     shared = np.minimum(limits[1:], last) - np.maximum(limits[:-1], first)
     return np.asarray(np.clip(shared / np.diff(limits), 0.0, 1.0))

@@ -22,18 +22,18 @@ from gridveil.model.errors import UsageError
 # corners there are.
 
 Segments = tuple[Floats, Floats]  # where they start and where they end, (n, 2)
-MOST_PIECES = 2**20
-NEARLY = 1e-9  # of a cell: rounding
+MAX_PIECES = 2**20
+ROUNDING = 1e-9  # of a cell: rounding
 
 
-def coverage(outline: Segments, nx: int, ny: int) -> Floats:
+def compute_coverage(outline: Segments, nx: int, ny: int) -> Floats:
     """Return the share (y, x) of each cell of an `nx` x `ny` grid inside an outline, in units of cells.
 
     >>> corners = np.array([[0.5, 0.0], [3.0, 0.0], [3.0, 1.0], [0.5, 1.0]])
-    >>> coverage((corners, np.roll(corners, -1, axis=0)), 3, 2).tolist()
+    >>> compute_coverage((corners, np.roll(corners, -1, axis=0)), 3, 2).tolist()
     [[0.5, 1.0, 1.0], [0.0, 0.0, 0.0]]
     """
-    start, end = pieces(outline, nx, ny)
+    start, end = cut_segments(outline, nx, ny)
     strip = start[:, 1] - end[:, 1]  # southward is positive: what lies east of it is inside
     middle = (start + end) / 2
     column, row = (
@@ -44,21 +44,21 @@ def coverage(outline: Segments, nx: int, ny: int) -> Floats:
     room = ny * (nx + 2)
     strips = np.bincount(place, strip - east, room) + np.bincount(place + 1, east, room)[:room]
     shares = strips.reshape(ny, nx + 2).cumsum(axis=1)[:, :nx]
-    shares[shares < NEARLY] = 0.0
-    shares[shares > 1 - NEARLY] = 1.0
+    shares[shares < ROUNDING] = 0.0
+    shares[shares > 1 - ROUNDING] = 1.0
     return np.asarray(shares)
 
 
-def pieces(segments: Segments, nx: int, ny: int) -> Segments:
+def cut_segments(segments: Segments, nx: int, ny: int) -> Segments:
     """Cut segments at all lines x = 0 to nx and y = 0 to ny, and move what lies outside to the nearest point inside.
 
     Moving changes nothing inside: no line between a point outside and the nearest one inside goes through the inside.
     """
     start, end = segments
     counts, firsts = zip(
-        *(_crossed(start[:, axis], end[:, axis], size) for axis, size in enumerate((nx, ny))), strict=True
+        *(_count_crossings(start[:, axis], end[:, axis], size) for axis, size in enumerate((nx, ny))), strict=True
     )
-    if len(start) + sum(int(count.sum()) for count in counts) > MOST_PIECES:
+    if len(start) + sum(int(count.sum()) for count in counts) > MAX_PIECES:
         msg = "the area's outline is too intricate: simplify it"
         raise UsageError(msg, code="outline-too-intricate")
     owners, shares = [np.arange(len(start))], [np.zeros(len(start))]
@@ -77,7 +77,7 @@ def pieces(segments: Segments, nx: int, ny: int) -> Segments:
     return np.clip(points, 0.0, corner), np.clip(following, 0.0, corner)
 
 
-def _crossed(start: Floats, end: Floats, size: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _count_crossings(start: Floats, end: Floats, size: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return how many of the lines 0 to `size` lie strictly between two numbers, and the first of them."""
     low, high = np.minimum(start, end), np.maximum(start, end)
     first = np.clip(np.floor(low) + 1, 0, size + 1)
@@ -87,10 +87,10 @@ def _crossed(start: Floats, end: Floats, size: int) -> tuple[NDArray[np.int64], 
 
 # From GeoJSON to an outline on the grid: directed segments in units of cells, the inside on their left.
 
-MOST_CORNERS = 100_000
-MOST_MEETINGS = 40_000  # of edges that may cross; cutting them up takes half a second then
+MAX_CORNERS = 100_000
+MAX_MEETINGS = 40_000  # of edges that may cross; cutting them up takes half a second then
 USUAL_MEETINGS = 8  # of an edge and others that lie beside it
-FURTHEST = 1e6  # sizes of the map away
+MAX_DISTANCE = 1e6  # sizes of the map away
 CUTS = 64  # an edge is cut into pieces of this part of the map before it is bent into another coordinate system
 MARGIN = 1 / 8
 CIRCLE, POLE = 360, 90
@@ -101,34 +101,34 @@ CONVERT = (
 EXAMPLE = '{"type": "Polygon", "coordinates": [[[0, 0], [2, 0], [0, 2], [0, 0]]]}'
 
 
-def outline(grid: Grid, geometry: Mapping[str, Any]) -> Segments:
+def parse_outline(grid: Grid, geometry: Mapping[str, Any]) -> Segments:
     """Return the outline of a GeoJSON geometry, in units of cells from the grid's south-west corner."""
-    rings = [[_ring(ring) for ring in _list(polygon)] for polygon in _polygons(geometry)]
+    rings = [[_parse_ring(ring) for ring in _require_list(polygon)] for polygon in _list_polygons(geometry)]
     if not any(rings):
         _refuse("it has no polygon")
-    if sum(len(ring) for polygon in rings for ring in polygon) > MOST_CORNERS:
-        msg = f"the area has more than {MOST_CORNERS:,} corners: simplify it"
+    if sum(len(ring) for polygon in rings for ring in polygon) > MAX_CORNERS:
+        msg = f"the area has more than {MAX_CORNERS:,} corners: simplify it"
         raise UsageError(msg, code="polygon-too-large")
     _check_places(grid, np.concatenate([ring for polygon in rings for ring in polygon]))
-    start, end = _segments(rings)
+    start, end = _orient_edges(rings)
     if grid.crs != "local":
-        start, end = _placed(grid, (start, end))
+        start, end = _project_segments(grid, (start, end))
     origin, size = np.array([grid.x0, grid.y0]), np.array([grid.cell_width, grid.cell_height])
     return (start - origin) / size, (end - origin) / size
 
 
-def _polygons(geometry: Any) -> list[Any]:  # noqa: ANN401 - anybody's JSON
+def _list_polygons(geometry: Any) -> list[Any]:  # noqa: ANN401 - anybody's JSON
     """Return the coordinates of all polygons."""
     kind = geometry.get("type") if isinstance(geometry, Mapping) else None
     if kind == "FeatureCollection":
-        features = _list(geometry.get("features"))
-        return [polygon for feature in features for polygon in _polygons(_geometry_of(feature))]
+        features = _require_list(geometry.get("features"))
+        return [polygon for feature in features for polygon in _list_polygons(_geometry_of(feature))]
     if kind == "Feature":
-        return _polygons(_geometry_of(geometry))
+        return _list_polygons(_geometry_of(geometry))
     if kind == "Polygon":
         return [geometry.get("coordinates")]
     if kind == "MultiPolygon":
-        return _list(geometry.get("coordinates"))
+        return _require_list(geometry.get("coordinates"))
     return _refuse(f"its type is {kind if isinstance(kind, str) else 'missing'}")
 
 
@@ -142,9 +142,9 @@ def _geometry_of(feature: Any) -> Any:  # noqa: ANN401 - anybody's JSON
     return inner
 
 
-def _ring(positions: Any) -> Floats:  # noqa: ANN401 - anybody's JSON
+def _parse_ring(positions: Any) -> Floats:  # noqa: ANN401 - anybody's JSON
     """Return the corners of a ring, the first one again at the end."""
-    table = [_list(position)[:2] for position in _list(positions)]
+    table = [_require_list(position)[:2] for position in _require_list(positions)]
     if any(len(pair) != len("xy") or not all(isinstance(number, int | float) for number in pair) for pair in table):
         _refuse("a position of it is not two numbers")
     try:
@@ -160,7 +160,7 @@ def _ring(positions: Any) -> Floats:  # noqa: ANN401 - anybody's JSON
     return ring
 
 
-def _list(value: Any) -> list[Any]:  # noqa: ANN401 - anybody's JSON
+def _require_list(value: Any) -> list[Any]:  # noqa: ANN401 - anybody's JSON
     if not isinstance(value, list | tuple):
         _refuse("its coordinates are not lists of rings of positions")
     return list(value)
@@ -175,29 +175,30 @@ def _check_places(grid: Grid, corners: Floats) -> None:
     """Refuse coordinates of another system, and those that would overflow."""
     if grid.crs != "local":
         if (np.abs(corners) > [1.5 * CIRCLE, POLE]).any():
-            msg = f"the area has the corner {_far(corners)}: give longitude and latitude, in degrees. {CONVERT}"
+            corner = _format_farthest(corners)
+            msg = f"the area has the corner {corner}: give longitude and latitude, in degrees. {CONVERT}"
             raise UsageError(msg, code="polygon-not-lonlat")
         return
     middle = np.array([grid.x0 + grid.x1, grid.y0 + grid.y1]) / 2
-    if (np.abs(corners / FURTHEST - middle / FURTHEST) > [grid.x1 - grid.x0, grid.y1 - grid.y0]).any():
-        msg = f"the area has the corner {_far(corners)}, far away from the map"
+    if (np.abs(corners / MAX_DISTANCE - middle / MAX_DISTANCE) > [grid.x1 - grid.x0, grid.y1 - grid.y0]).any():
+        msg = f"the area has the corner {_format_farthest(corners)}, far away from the map"
         raise UsageError(msg, code="polygon-far-away")
 
 
-def _far(corners: Floats) -> str:
+def _format_farthest(corners: Floats) -> str:
     x, y = corners[np.abs(corners).max(axis=1).argmax()]
     return f"{x:g}, {y:g}"
 
 
-def _segments(rings: list[list[Floats]]) -> Segments:
+def _orient_edges(rings: list[list[Floats]]) -> Segments:
     """Return the edges of polygons so that what is inside lies on their left, and once."""
     import shapely
 
     try:
         shapes = [shapely.Polygon(polygon[0], polygon[1:]) for polygon in rings if polygon]
-        shapes = [shape if shape.is_valid else _mended(shape) for shape in shapes]
+        shapes = [shape if shape.is_valid else _mend(shape) for shape in shapes]
         if len(shapes) > 1:
-            shapes = [_joined(shapes)]
+            shapes = [_join(shapes)]
         parts = shapely.get_parts(shapely.get_parts(shapes))
         oriented = shapely.orient_polygons(parts[shapely.get_type_id(parts) == shapely.GeometryType.POLYGON])
         lines = [shapely.get_coordinates(ring) for ring in shapely.get_rings(oriented)]
@@ -210,7 +211,7 @@ def _segments(rings: list[list[Floats]]) -> Segments:
     return np.concatenate([line[:-1] for line in lines]), np.concatenate([line[1:] for line in lines])
 
 
-def _mended(shape: Any) -> Any:  # noqa: ANN401 - a shapely geometry
+def _mend(shape: Any) -> Any:  # noqa: ANN401 - a shapely geometry
     """Return all that a self-crossing drawing encircles, without what its holes do, wherever these lie."""
     import shapely
 
@@ -223,7 +224,7 @@ def _mended(shape: Any) -> Any:  # noqa: ANN401 - a shapely geometry
     return shapely.difference(outer, shapely.union_all(holes)) if holes else outer
 
 
-def _joined(shapes: list[Any]) -> Any:  # noqa: ANN401 - a shapely geometry
+def _join(shapes: list[Any]) -> Any:  # noqa: ANN401 - a shapely geometry
     import shapely
 
     _check_meetings(shapes)
@@ -241,24 +242,24 @@ def _check_meetings(shapes: list[Any]) -> None:
     met = 0
     for some in np.array_split(edges, len(edges) // 64 + 1):
         met += tree.query(some).shape[1]
-        if met > MOST_MEETINGS + USUAL_MEETINGS * len(edges):
+        if met > MAX_MEETINGS + USUAL_MEETINGS * len(edges):
             msg = "the area's outline crosses itself too often: simplify it"
             raise UsageError(msg, code="polygon-crosses-itself")
 
 
-def _placed(grid: Grid, segments: Segments) -> Segments:
+def _project_segments(grid: Grid, segments: Segments) -> Segments:
     """Return segments in longitude and latitude as segments of the grid's system.
 
     They are cut to the surroundings of the grid first, where its system is meant to be used, and into pieces that are
     short enough to be straight in either.
     """
-    forward, low, high = _system(grid)
+    forward, low, high = _load_system(grid)
     _check_turn(segments, low[0], high[0])
     margin = (high - low) * MARGIN
     poles = np.array([2 * CIRCLE, POLE])
     low, high = np.maximum(low - margin, -poles), np.minimum(high + margin, poles)
     unit = (high - low) / CUTS
-    start, end = pieces(((segments[0] - low) / unit, (segments[1] - low) / unit), CUTS, CUTS)
+    start, end = cut_segments(((segments[0] - low) / unit, (segments[1] - low) / unit), CUTS, CUTS)
     ends = np.concatenate([start, end]) * unit + low
     placed = np.stack(forward.transform(*ends.T), axis=1)
     if not np.isfinite(placed).all():
@@ -282,7 +283,7 @@ def _check_turn(segments: Segments, west: float, east: float) -> None:
 
 
 @lru_cache(maxsize=32)
-def _system(grid: Grid) -> tuple[Any, Floats, Floats]:
+def _load_system(grid: Grid) -> tuple[Any, Floats, Floats]:
     """Return the way from longitude and latitude to the grid, and its limits."""
     from pyproj import Transformer
     from pyproj.exceptions import ProjError

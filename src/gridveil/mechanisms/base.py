@@ -22,7 +22,7 @@ class Mechanism(Protocol):
     """A plan of measurements and a reconstruction. Its parameters are the fields of a frozen dataclass.
 
     A mechanism whose field or property `train_steps` is positive may also measure that many steps before the window.
-    One with the class attribute `chooses_bounds` chooses window bounds itself where none is given; see `bounded.py`.
+    One with the class attribute `chooses_bounds` chooses window bounds itself where none is given; see `bounds`.
     """
 
     def release(self, measure: Session, progress: Progress = silent) -> Estimate:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from pydantic import TypeAdapter, ValidationError
 
 from gridveil.mechanisms.base import Mechanism
-from gridveil.model.errors import UsageError, shown
+from gridveil.model.errors import UsageError, quote_setting
 from gridveil.model.registry import Registry
 
 GROUP = "gridveil.mechanisms"
@@ -106,7 +106,9 @@ def make(name: str, parameters: dict[str, Any]) -> Mechanism:
     try:
         mechanism: Mechanism = TypeAdapter(kind).validate_python({**preset, **parameters})
     except ValidationError as error:
-        complaints = [f"{fault['loc'][0]}: {fault['msg']} (given: {shown(fault['input'])})" for fault in error.errors()]
+        complaints = [
+            f"{fault['loc'][0]}: {fault['msg']} (given: {quote_setting(fault['input'])})" for fault in error.errors()
+        ]
     else:
         return mechanism
     # Not from within the handler: pydantic's error repeats what was given, rows of a table perhaps.

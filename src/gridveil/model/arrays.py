@@ -170,9 +170,9 @@ class Scaled(Lazy):
 # Prefix sums: the sum of any box of a cube from its corners.
 
 HELD_BYTES = 256 * 2**20
-FEW_POINTS = 1000
-FEW_EDGES = 8
-FEW_ROWS = 8  # between two others that are worth reading apart
+MAX_SINGLE_POINTS = 1000
+MAX_SINGLE_EDGES = 8
+MAX_ROW_GAP = 8  # between two others that are worth reading apart
 
 
 def prefix_sums(array: Floats, axes: tuple[int, ...]) -> Floats:
@@ -227,7 +227,7 @@ class StoredPrefix:
 
     def __getitem__(self, points: tuple[NDArray[np.int64], ...]) -> Floats:
         """Return the values at points, one index array for each axis."""
-        if len(points[0]) > FEW_POINTS:
+        if len(points[0]) > MAX_SINGLE_POINTS:
             self._hold()
         return self._read(points) if self._held is None else self._held[points]
 
@@ -240,12 +240,12 @@ class StoredPrefix:
         corners = np.diff(np.diff(np.pad(weights, 1), axis=0), axis=1)
         corners[0], corners[:, 0] = 0.0, 0.0  # where prefix sums are 0
         rows, columns = np.nonzero(corners)
-        if len(edges) > FEW_EDGES:
+        if len(edges) > MAX_SINGLE_EDGES:
             self._hold()
         if self._held is not None:
             return np.asarray(self._held[edges[:, None], rows, columns] @ corners[rows, columns])
         total = np.zeros(len(edges))
-        for some in np.split(np.arange(len(rows)), np.flatnonzero(np.diff(rows) > FEW_ROWS) + 1):
+        for some in np.split(np.arange(len(rows)), np.flatnonzero(np.diff(rows) > MAX_ROW_GAP) + 1):
             if len(some) == 0:
                 continue
             own, left = (rows[some[0]], rows[some[-1]] + 1), columns[some].min()

@@ -6,7 +6,7 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-LONGEST_SHOWN = 80
+MAX_QUOTED = 80
 """Characters of a setting that an error repeats: a longer one may be a table as text."""
 
 
@@ -24,7 +24,7 @@ class GridveilError(Exception):
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Keep the code on the way from one process to another."""
-        return _again, (type(self), str(self), self.code, self.__dict__)
+        return _restore, (type(self), str(self), self.code, self.__dict__)
 
 
 class UsageError(GridveilError):
@@ -53,7 +53,7 @@ class MissingExtraError(UsageError):
         super().__init__(f"{what} needs an optional part: pip install 'gridveil[{extra}]'", code="extra-missing")
 
 
-def _again(kind: type[GridveilError], message: str, code: str, known: dict[str, Any]) -> GridveilError:
+def _restore(kind: type[GridveilError], message: str, code: str, known: dict[str, Any]) -> GridveilError:
     error = kind.__new__(kind)
     GridveilError.__init__(error, message, code=code)
     error.__dict__.update(known)
@@ -81,11 +81,11 @@ class GridveilWarning:
         return {"code": self.code, **self.figures}
 
 
-def shown(given: object) -> str:
+def quote_setting(given: object) -> str:
     """Return a setting as an error may repeat it; of anything that may hold rows of a table, its type alone.
 
-    >>> shown("32"), shown([["household-3", 1.5]])
+    >>> quote_setting("32"), quote_setting([["household-3", 1.5]])
     ("'32'", 'a list')
     """
     plain = given is None or isinstance(given, str | int | float | date | Path)
-    return repr(given) if plain and len(str(given)) <= LONGEST_SHOWN else f"a {type(given).__name__}"
+    return repr(given) if plain and len(str(given)) <= MAX_QUOTED else f"a {type(given).__name__}"

@@ -53,7 +53,7 @@ def check_regular(status: os.stat_result) -> None:
 
 # A new folder or file that is there whole, or not at all.
 
-ASIDE = ".gridveil-"
+ASIDE_PREFIX = ".gridveil-"
 """How names of what is not finished begin: a process that is killed leaves it."""
 
 NO_LINKS = {errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS}  # on this kind of disk
@@ -68,18 +68,18 @@ def new_folder(path: Path, day: date | None = None) -> Iterator[Path]:
     """
     _refuse_existing(path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    aside = Path(tempfile.mkdtemp(prefix=ASIDE, dir=path.parent))
+    aside = Path(tempfile.mkdtemp(prefix=ASIDE_PREFIX, dir=path.parent))
     try:
         yield aside
         for file in (*aside.rglob("*"), aside):
             if day is not None:
                 set_times(day, file)
-            _sync(file)
+            sync(file)
         aside.rename(path)
     except BaseException:
         shutil.rmtree(aside, ignore_errors=True)
         raise
-    _sync(path.parent)
+    sync(path.parent)
 
 
 @contextmanager
@@ -90,31 +90,31 @@ def new_file(path: Path) -> Iterator[Path]:
     """
     _refuse_existing(path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(prefix=ASIDE, dir=path.parent)
+    handle, name = tempfile.mkstemp(prefix=ASIDE_PREFIX, dir=path.parent)
     os.close(handle)
     aside = Path(name)
     try:
         yield aside
-        _sync(aside)
-        _name(aside, path)
+        sync(aside)
+        _give_name(aside, path)
     finally:
         aside.unlink(missing_ok=True)
-    _sync(path.parent)
+    sync(path.parent)
 
 
 def replace_file(path: Path, text: str) -> None:
     """Write a file that everybody may read, in place of the one that is there: whoever reads finds either, whole."""
-    handle, name = tempfile.mkstemp(prefix=ASIDE, dir=path.parent)
+    handle, name = tempfile.mkstemp(prefix=ASIDE_PREFIX, dir=path.parent)
     aside = Path(name)
     try:
         with os.fdopen(handle, "w", encoding="utf-8") as file:
             file.write(text)
         aside.chmod(0o644)
-        _sync(aside)
+        sync(aside)
         aside.replace(path)
     finally:
         aside.unlink(missing_ok=True)
-    _sync(path.parent)
+    sync(path.parent)
 
 
 def set_times(day: date, *paths: Path) -> None:
@@ -126,7 +126,7 @@ def set_times(day: date, *paths: Path) -> None:
 
 def check_times(folder: Path) -> None:
     """Refuse a folder on a disk that keeps no times: those of a release would tell when a run ended."""
-    with tempfile.NamedTemporaryFile(prefix=ASIDE, dir=folder) as file:
+    with tempfile.NamedTemporaryFile(prefix=ASIDE_PREFIX, dir=folder) as file:
         try:
             os.utime(file.name, ns=(0, 0))
             kept = Path(file.name).stat().st_mtime_ns == 0
@@ -137,12 +137,12 @@ def check_times(folder: Path) -> None:
         raise UsageError(msg, code="times-not-settable")
 
 
-def _name(aside: Path, path: Path) -> None:
+def _give_name(aside: Path, path: Path) -> None:
     """Give a file its name. Renaming would replace one that turned up meanwhile; linking fails then."""
     try:
         path.hardlink_to(aside)
     except FileExistsError as error:
-        raise _already(path) from error
+        raise _make_exists_error(path) from error
     except OSError as error:
         if error.errno not in NO_LINKS:
             raise
@@ -155,19 +155,19 @@ def _claim(path: Path) -> None:
     try:
         path.touch(exist_ok=False)
     except FileExistsError as error:
-        raise _already(path) from error
+        raise _make_exists_error(path) from error
 
 
 def _refuse_existing(path: Path) -> None:
     if os.path.lexists(path):
-        raise _already(path)
+        raise _make_exists_error(path)
 
 
-def _already(path: Path) -> UsageError:
+def _make_exists_error(path: Path) -> UsageError:
     return UsageError(f"{path}: already there, and never overwritten; give another --out", code="out-exists")
 
 
-def _sync(path: Path) -> None:
+def sync(path: Path) -> None:
     """Wait until a file or folder is on disk."""
     handle = os.open(path, os.O_RDONLY)
     try:
@@ -188,7 +188,7 @@ def write_new(path: Path, content: bytes) -> None:
     """Write a file that is there whole or not at all."""
     check_new([path])
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, aside = tempfile.mkstemp(prefix=".gridveil-", dir=path.parent)
+    handle, aside = tempfile.mkstemp(prefix=ASIDE_PREFIX, dir=path.parent)
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(content)

@@ -20,10 +20,10 @@ def is_sentence(stage: str) -> bool:
     return stage.endswith(".")
 
 
-def name_of(stage: str) -> tuple[str, str]:
+def split_stage(stage: str) -> tuple[str, str]:
     """Return the name of a stage, and what it says in brackets.
 
-    >>> name_of("read the tables (1 of 2 parts)")
+    >>> split_stage("read the tables (1 of 2 parts)")
     ('read the tables', '1 of 2 parts')
     """
     name, _, details = stage.partition(" (")

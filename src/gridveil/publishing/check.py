@@ -9,7 +9,7 @@ from typing import Any
 from gridveil.mechanisms.base import Progress, silent
 from gridveil.model.errors import GridveilWarning
 from gridveil.publishing.in_memory import spec_with_tables
-from gridveil.publishing.next_release import upcoming
+from gridveil.publishing.next_release import make_next_spec
 from gridveil.publishing.plan import Plan
 from gridveil.publishing.spec import NO_CRS, Spec
 from gridveil.trusted.source.report import Report
@@ -29,10 +29,10 @@ def check(
     Raises `UsageError` for settings that are missing or do not fit, `InputError` for a table that cannot be read.
     """
     with spec_with_tables(settings, spec) as made:
-        plan = Plan.of(made if made.cadence is None else upcoming(made))
+        plan = Plan.of(made if made.cadence is None else make_next_spec(made))
         source, report = plan.ingest(progress)
         source.close()
-        in_degrees = plan.in_degrees_of_nothing()
+        in_degrees = plan.has_lonlat_without_crs()
     if not in_degrees:
         return report
     warning = GridveilWarning(f"WARNING: {NO_CRS}. Without it `publish` refuses to go on.", code="crs-not-stated")

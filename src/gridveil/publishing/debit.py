@@ -48,7 +48,7 @@ def check_record(record: Path, out: Path) -> None:
         raise UsageError(msg, code="record-folder")
 
 
-def inputs(readings: ReadingsTable, households: HouseholdsTable, window: Window) -> list[dict[str, Any]]:
+def list_inputs(readings: ReadingsTable, households: HouseholdsTable, window: Window) -> list[dict[str, Any]]:
     """Return the files that a window is read from with their digests, to be taken before they are read.
 
     Of tables of a database, and files of a cluster, which are named alone, there are no digests.
@@ -61,7 +61,7 @@ def inputs(readings: ReadingsTable, households: HouseholdsTable, window: Window)
         if table not in away
         for file in list_files(table, within)
     ]
-    return [*tables, *({"path": str(Path(file).absolute()), "sha256": _digest(file)} for file in files)]
+    return [*tables, *({"path": str(Path(file).absolute()), "sha256": _hash_file(file)} for file in files)]
 
 
 def write_record(
@@ -88,7 +88,7 @@ def write_record(
     return None
 
 
-def _digest(file: str) -> str:
+def _hash_file(file: str) -> str:
     with translate_errors(file), Path(file).open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
@@ -119,7 +119,7 @@ class Spending:
         try:
             yield
         except BaseException as error:
-            if note := self._what_stays():
+            if note := self._describe_loss():
                 error.add_note(note)
             raise
 
@@ -157,7 +157,7 @@ class Spending:
             return GridveilWarning(msg, code="release-not-recorded")
         return None
 
-    def _what_stays(self) -> str | None:
+    def _describe_loss(self) -> str | None:
         amount, whom = format_amount(self.permit.epsilon), f"population '{self._population.name}'"
         if self.permit.entry is not None:
             return (
@@ -167,7 +167,7 @@ class Spending:
         return None
 
 
-def debited(facts: LedgerFacts, epsilon: Fraction) -> list[str]:
+def describe_debit(facts: LedgerFacts, epsilon: Fraction) -> list[str]:
     """Return what was debited, and what there is left, for whoever runs a command. All of it is public."""
     spent, cap = Fraction(facts.spent), Fraction(facts.cap)
     what = f"Debited epsilon {format_amount(epsilon)} to population '{facts.population}' (entry {facts.hash[:12]})."

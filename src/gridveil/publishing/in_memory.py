@@ -22,45 +22,45 @@ if TYPE_CHECKING:
 @contextmanager
 def spec_with_tables(settings: dict[str, Any], base: Spec | str | Path | None = None) -> Iterator[Spec]:
     """Give the spec of settings as `make_spec` does; tables in memory are files until the end."""
-    tables = _tables(settings)
+    tables = _find_tables(settings)
     if not tables:
         yield make_spec(settings, base)
         return
     temporary = Temporary()
     try:
-        spec = make_spec(with_paths(settings, temporary.folder), base)
+        spec = make_spec(replace_tables(settings, temporary.folder), base)
         _check(spec, next(iter(tables)))
         for name, table in tables.items():
-            _write(name, table, _file(temporary.folder, name))
+            _write(name, table, _make_path(temporary.folder, name))
         try:
             yield spec
         except GridveilError as error:
             for name in tables:
-                if (file := str(_file(temporary.folder, name))) in str(error):
+                if (file := str(_make_path(temporary.folder, name))) in str(error):
                     error.add_note(f"{file} is the table in memory that was given as {name}.")
             raise
     finally:
         temporary.close()
 
 
-def with_paths(settings: dict[str, Any], folder: Path = Path()) -> dict[str, Any]:
+def replace_tables(settings: dict[str, Any], folder: Path = Path()) -> dict[str, Any]:
     """Return settings with the path of a file in the place of each table in memory."""
-    paths = {name: {"path": str(_file(folder, name))} for name in _tables(settings)}
-    return {**settings, **{name: {**_others(settings[name]), **path} for name, path in paths.items()}}
+    paths = {name: {"path": str(_make_path(folder, name))} for name in _find_tables(settings)}
+    return {**settings, **{name: {**_drop_table(settings[name]), **path} for name, path in paths.items()}}
 
 
-def _tables(settings: dict[str, Any]) -> dict[str, Any]:
+def _find_tables(settings: dict[str, Any]) -> dict[str, Any]:
     given = {name: settings.get(name) for name in TABLES}
     tables = {name: it.get("table") if isinstance(it, dict) else it for name, it in given.items()}
     return {name: table for name, table in tables.items() if hasattr(table, "__arrow_c_stream__")}
 
 
-def _others(given: object) -> dict[str, Any]:
+def _drop_table(given: object) -> dict[str, Any]:
     """Return what is said of a table beside the table itself."""
     return {name: value for name, value in given.items() if name != "table"} if isinstance(given, dict) else {}
 
 
-def _file(folder: Path, name: str) -> Path:
+def _make_path(folder: Path, name: str) -> Path:
     return folder / f"{name}.parquet"
 
 
@@ -79,7 +79,7 @@ def _write(name: str, table: Any, file: Path) -> None:  # noqa: ANN401  # of any
 
     try:
         rows = pa.RecordBatchReader.from_stream(table)
-        types = pa.schema([(field.name, _milliseconds(field.type)) for field in rows.schema])
+        types = pa.schema([(field.name, _widen_seconds(field.type)) for field in rows.schema])
         with pq.ParquetWriter(file, types, store_schema=False) as writer:  # its own types are all that a reader sees
             for batch in rows:
                 writer.write_batch(batch.cast(types, safe=False))
@@ -93,7 +93,7 @@ def _write(name: str, table: Any, file: Path) -> None:  # noqa: ANN401  # of any
     raise InputError(msg, code="memory-table-unreadable")
 
 
-def _milliseconds(kind: pa.DataType) -> pa.DataType:
+def _widen_seconds(kind: pa.DataType) -> pa.DataType:
     """Return milliseconds for seconds, which Parquet lacks: its writer would stop at a row that is out of range."""
     import pyarrow as pa
 

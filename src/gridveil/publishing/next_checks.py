@@ -12,7 +12,7 @@ from pathlib import Path
 from gridveil.model.errors import GridveilError, GridveilWarning, InputError, UsageError
 from gridveil.model.files import read_regular, set_times
 from gridveil.model.window import Window
-from gridveil.publishing.schedule import AHEAD, LOCK, Schedule, Turn
+from gridveil.publishing.schedule import CHECKED_PERIOD, LOCK, Schedule, Turn
 from gridveil.publishing.spec import Spec
 from gridveil.release.format import wording
 from gridveil.release.format.facts import GridFacts, WindowFacts
@@ -30,10 +30,10 @@ from gridveil.trusted.ledger.population import Population, Read
 #
 # All of it is public: settings, names of files, and the ledger.
 
-WILD = re.compile(r"[%*?\[]")
-MOST_NAMED = 3
+WILDCARD = re.compile(r"[%*?\[]")
+MAX_NAMED = 3
 
-RESTORE = (
+RESTORE_HELP = (
     "bring back the ledger that they were debited to, whole: its newest backup (of a file with its .head), checked "
     "with gridveil ledger verify LEDGER RELEASE... --against EXPORT. If it is lost for good, the series ends here; "
     "begin another one with a new ledger and another --out, and state in its spec (choices) what this one has spent"
@@ -46,7 +46,7 @@ def check_apart(spec: Spec, folder: Path) -> None:
     for table in (spec.readings, spec.households):
         if table is None or "://" in table.path or table.path == table.table or not spec.reads_files:
             continue
-        fixed = Path(os.path.realpath(_fixed(table.path)))
+        fixed = Path(os.path.realpath(_find_fixed_part(table.path)))
         if fixed.is_relative_to(series):
             where = f"{table.path}, which is private, would be in it"
         elif has_fields(table.path) and series.is_relative_to(fixed):
@@ -70,11 +70,11 @@ def check_listed(folder: Path, catalogue: Catalogue) -> None:
 
 def check_calendar(spec: Spec, schedule: Schedule) -> None:
     """Refuse a ledger whose windows those of the series cross, in any window of a year: later would be too late."""
-    population = None if spec.ledger is None else _population(_ledger(spec), spec.population)
+    population = None if spec.ledger is None else _find_population(_open_ledger(spec), spec.population)
     if population is None or population.window is None:
         return
     for turn in schedule.turns():
-        if turn.window.start > schedule.start + AHEAD:
+        if turn.window.start > schedule.start + CHECKED_PERIOD:
             return
         if len(population.windows(Read.of("published", turn.window))) > 1:
             msg = (
@@ -94,18 +94,18 @@ def check_debits(spec: Spec, folder: Path, catalogue: Catalogue) -> tuple[Gridve
     if spec.ledger is None:
         return ()
     ledger = open_ledger(spec.ledger)
-    population = _population(ledger, spec.population)
+    population = _find_population(ledger, spec.population)
     if population is None:
         return ()
     known = {entry.hash for entry in ledger.entries(population.name) if entry.kind == "debit"}
-    debits = {listed.path: _debit(folder, listed) for listed in catalogue.releases}
+    debits = {listed.path: _read_debit(folder, listed) for listed in catalogue.releases}
     missing = [path for path, debit in debits.items() if debit is not None and debit not in known]
     if missing:
-        others = f" and {len(missing) - MOST_NAMED} more" if len(missing) > MOST_NAMED else ""
+        others = f" and {len(missing) - MAX_NAMED} more" if len(missing) > MAX_NAMED else ""
         msg = (
-            f"{ledger.where}: population '{population.name}' has no debit of {', '.join(missing[:MOST_NAMED])}{others}"
+            f"{ledger.where}: population '{population.name}' has no debit of {', '.join(missing[:MAX_NAMED])}{others}"
             f", so that labels would tell a sum without them, though the series {folder} has them. Nothing was read, "
-            f"published or debited. Give the population of these releases (--population), or {RESTORE}"
+            f"published or debited. Give the population of these releases (--population), or {RESTORE_HELP}"
         )
         raise InputError(msg, code="debit-missing")
     uncounted = [path for path, debit in debits.items() if debit is None]
@@ -118,7 +118,7 @@ def check_debits(spec: Spec, folder: Path, catalogue: Catalogue) -> tuple[Gridve
     return (GridveilWarning(msg, code="releases-without-ledger", figures={"releases": len(uncounted)}),)
 
 
-def missing_interval(spec: Spec, window: Window) -> str | None:
+def find_missing_interval(spec: Spec, window: Window) -> str | None:
     """Return where the last interval of a window is, if that is the day after it and there is no such file yet.
 
     Timestamps that mark the end of an interval file the last one of a day, which ends at midnight, under the next day.
@@ -138,25 +138,25 @@ def missing_interval(spec: Spec, window: Window) -> str | None:
 
 def check_last_interval(spec: Spec, window: Window) -> None:
     """Refuse a window whose last interval has not arrived; which files there are is public."""
-    missing = missing_interval(spec, window)
+    missing = find_missing_interval(spec, window)
     if missing is not None:
         msg = f"{missing}. Nothing was published; wait until it is"
         raise InputError(msg, code="series-files-missing")
 
 
-def _fixed(path: str) -> str:
+def _find_fixed_part(path: str) -> str:
     """Return the part of a path that holds for all files of it.
 
-    >>> _fixed("lake/%Y/%m/*.parquet"), _fixed("readings.parquet"), _fixed("*.csv")
+    >>> _find_fixed_part("lake/%Y/%m/*.parquet"), _find_fixed_part("readings.parquet"), _find_fixed_part("*.csv")
     ('lake', 'readings.parquet', '.')
     """
-    if not WILD.search(path) or Path(path).exists():
+    if not WILDCARD.search(path) or Path(path).exists():
         return path
     parts = Path(path).parts
-    return str(Path(*parts[: next(i for i, part in enumerate(parts) if WILD.search(part))]))
+    return str(Path(*parts[: next(i for i, part in enumerate(parts) if WILDCARD.search(part))]))
 
 
-def _population(ledger: Ledger, name: str | None) -> Population | None:
+def _find_population(ledger: Ledger, name: str | None) -> Population | None:
     """Return the population that would be debited; if it is not known, the debit says so."""
     there = ledger.populations()
     if name is None:
@@ -164,13 +164,13 @@ def _population(ledger: Ledger, name: str | None) -> Population | None:
     return next((one for one in there if one.name == name), None)
 
 
-def _ledger(spec: Spec) -> Ledger:
+def _open_ledger(spec: Spec) -> Ledger:
     """Open the ledger of a spec; who has debited to one before is not told to make another."""
     where, debited = spec.ledger or "", _has_debits(spec.out)
     if not is_address(where) and not os.path.lexists(where):
         msg = (
             f"{where}: there is no ledger, and releases of the series {spec.out} were debited to one; make no new one, "
-            f"but {RESTORE}"
+            f"but {RESTORE_HELP}"
             if debited
             else f"{where}: there is no ledger; make one: gridveil ledger init {where} --population NAME --cap "
             f"EPSILON{spec.ledger_flags()}; gridveil ledger init --help says what the cap limits"
@@ -180,7 +180,7 @@ def _ledger(spec: Spec) -> Ledger:
         return open_ledger(where)
     except GridveilError as error:
         if debited:
-            error.add_note(f"Releases of the series {spec.out} were debited to a ledger: if it is gone, {RESTORE}")
+            error.add_note(f"Releases of the series {spec.out} were debited to a ledger: if it is gone, {RESTORE_HELP}")
         raise
 
 
@@ -191,7 +191,7 @@ def _has_debits(folder: Path | None) -> bool:
     return any(os.path.lexists(folder / listed.path / ENTRY) for listed in read_catalogue(folder).releases)
 
 
-def _debit(folder: Path, listed: Listed) -> str | None:
+def _read_debit(folder: Path, listed: Listed) -> str | None:
     """Return the hash of a release's debit, which is the digest of its entry's file; `None` if there was no ledger."""
     with suppress(OSError, ValueError):  # it is not there, or no file: the label knows, too, but takes longer to read
         return sha256(read_regular(folder / listed.path / ENTRY, LARGEST_ENTRY)).hexdigest()
@@ -202,7 +202,7 @@ def _debit(folder: Path, listed: Listed) -> str | None:
 # Releases of a series that are there but not listed: whoever wrote them was stopped in between.
 
 
-def next_turn(schedule: Schedule, catalogue: Catalogue) -> Turn:
+def find_next_turn(schedule: Schedule, catalogue: Catalogue) -> Turn:
     """Return the first window without a release, which must not overlap one that is there."""
     turn = schedule.next({listed.start for listed in catalogue.releases})
     for listed in catalogue.releases:
@@ -212,10 +212,10 @@ def next_turn(schedule: Schedule, catalogue: Catalogue) -> Turn:
     return turn
 
 
-def with_unlisted(spec: Spec, schedule: Schedule, folder: Path, catalogue: Catalogue) -> Catalogue:
+def adopt_unlisted(spec: Spec, schedule: Schedule, folder: Path, catalogue: Catalogue) -> Catalogue:
     """List releases that are there but not listed, if they are what a run of this series would have listed."""
-    while os.path.lexists(folder / (turn := next_turn(schedule, catalogue)).name):
-        if fault := _fault(spec, folder / turn.name, turn):
+    while os.path.lexists(folder / (turn := find_next_turn(schedule, catalogue)).name):
+        if fault := _find_fault(spec, folder / turn.name, turn):
             msg = (
                 f"{folder / turn.name}: it is there, but is no whole release of that window ({fault}). Nothing "
                 "was published. Put back what was published, or move it away to have the window published, and "
@@ -243,7 +243,7 @@ def list_release(catalogue: Catalogue, folder: Path, turn: Turn, published: date
     return longer
 
 
-def _fault(spec: Spec, release: Path, turn: Turn) -> str | None:
+def _find_fault(spec: Spec, release: Path, turn: Turn) -> str | None:
     """Return why this is no release of this window; the ledger's record of one that is is finished."""
     for check in verify(release):
         if check.verdict == "FAULT":
@@ -255,10 +255,10 @@ def _fault(spec: Spec, release: Path, turn: Turn) -> str | None:
         return "it has another grid than the spec"
     if not label.private:
         return f"it is {wording.NOT_PRIVATE}"
-    return None if spec.ledger is None else _fault_by(open_ledger(spec.ledger), release, label)
+    return None if spec.ledger is None else _find_ledger_fault(open_ledger(spec.ledger), release, label)
 
 
-def _fault_by(ledger: Ledger, release: Path, label: Label) -> str | None:
+def _find_ledger_fault(ledger: Ledger, release: Path, label: Label) -> str | None:
     """Return what the ledger has against a release whose files fit its digests; record the files if it has not yet."""
     if label.ledger_entry is None:
         return "no ledger kept count of it"

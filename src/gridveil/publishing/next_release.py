@@ -21,17 +21,17 @@ from gridveil.model.window import Window
 from gridveil.publishing.debit import check_record
 from gridveil.publishing.in_memory import spec_with_tables
 from gridveil.publishing.next_checks import (
+    adopt_unlisted,
     check_apart,
     check_calendar,
     check_debits,
     check_last_interval,
     check_listed,
+    find_next_turn,
     list_release,
-    next_turn,
-    with_unlisted,
 )
 from gridveil.publishing.run import Published, check_out, check_scratch, run
-from gridveil.publishing.schedule import Schedule, Turn, alone
+from gridveil.publishing.schedule import Schedule, Turn, lock_series
 from gridveil.publishing.spec import HOW_TO_CHOOSE, Spec
 from gridveil.release.format import wording
 from gridveil.release.format.facts import GridFacts
@@ -46,17 +46,17 @@ from gridveil.trusted.ledger.population import Read
 
 # The shape of the day as earlier releases tell it: post-processing of what is public, never of readings.
 
-BACK = timedelta(days=28)
+LOOKBACK = timedelta(days=28)
 """How far back is looked: long enough to average noise out, short enough to follow the seasons."""
 
 PIECE = timedelta(minutes=15)
 """Clocks differ from UTC by multiples of this: no shorter piece of a step lies in two hours."""
 
-FLAT = 0.1
+MIN_VARIATION = 0.1
 """A day whose hours differ by less than this (relative standard deviation) was not seen for noise: a town's differ by a
 third. To start from it would be worse than to start from nothing, which `mosaic` believes in less firmly."""
 
-LEAST = 0.1
+MIN_HOUR = 0.1
 """The least part of the average that an hour is believed to have: noise can make less of it, a town does not."""
 
 
@@ -81,12 +81,12 @@ def learn_shape(series: Path, releases: Sequence[Listed], before: datetime, zone
     None where there are none, or where they tell of no consumption, or of none that changes with the hour.
     """
     earlier = [listed for listed in releases if listed.end <= before]
-    latest = [listed for listed in earlier if listed.end > before - BACK] or earlier[-1:]
-    hourly = average_day([_totals(_opened(series, listed)) for listed in latest], zone)
+    latest = [listed for listed in earlier if listed.end > before - LOOKBACK] or earlier[-1:]
+    hourly = compute_average_day([_sum_cells(_open_verified(series, listed)) for listed in latest], zone)
     return None if hourly is None else LearnedShape(hourly, tuple(listed.path for listed in latest))
 
 
-def average_day(releases: Sequence[tuple[Window, Floats]], zone: str) -> tuple[float, ...] | None:
+def compute_average_day(releases: Sequence[tuple[Window, Floats]], zone: str) -> tuple[float, ...] | None:
     """Return the consumption of each hour of the day from that of windows' steps, relative to the average, if it shows.
 
     An hour of which there is no step (no weekend was published yet, say) is taken from the other kind of day, or is as
@@ -106,11 +106,11 @@ def average_day(releases: Sequence[tuple[Window, Floats]], zone: str) -> tuple[f
         return None
     hourly = np.divide(energy, time, out=np.full_like(energy, np.nan), where=time > 0)
     hourly = np.where(np.isnan(hourly), hourly[::-1], hourly)
-    hourly = np.maximum(np.where(np.isnan(hourly), average, hourly) / average, LEAST)
-    return None if hourly.std() < FLAT else tuple(np.round(hourly, 4).ravel().tolist())
+    hourly = np.maximum(np.where(np.isnan(hourly), average, hourly) / average, MIN_HOUR)
+    return None if hourly.std() < MIN_VARIATION else tuple(np.round(hourly, 4).ravel().tolist())
 
 
-def _opened(series: Path, listed: Listed) -> Release:
+def _open_verified(series: Path, listed: Listed) -> Release:
     """Open a release if it is the one that the catalogue lists, and private: else what is learned from it is not."""
     part = read_part(series, listed)
     if not part.label.private:
@@ -125,7 +125,7 @@ def _opened(series: Path, listed: Listed) -> Release:
     return open_release(part.folder)
 
 
-def _totals(release: Release) -> tuple[Window, Floats]:
+def _sum_cells(release: Release) -> tuple[Window, Floats]:
     """Return a release's window, and the consumption of all cells together in each of its steps."""
     steps = range(release.window.steps)
     return release.window, release.values_of([[0, release.grid.nx, 0, release.grid.ny, t, t + 1] for t in steps])
@@ -197,20 +197,20 @@ def run_next(
     if not folder.is_dir():
         check_out(folder)
     check_calendar(spec, schedule)
-    with alone(folder):
-        catalogue = _catalogue(spec, schedule, folder)
+    with lock_series(folder):
+        catalogue = _load_catalogue(spec, schedule, folder)
         check_listed(folder, catalogue)
         _check_alike(spec, folder, catalogue)
         uncounted = check_debits(spec, folder, catalogue)
-        before, catalogue = catalogue, with_unlisted(spec, schedule, folder, catalogue)
-        adopted = _adopted(folder, before, catalogue)
-        turn = next_turn(schedule, catalogue)
+        before, catalogue = catalogue, adopt_unlisted(spec, schedule, folder, catalogue)
+        adopted = _describe_adopted(folder, before, catalogue)
+        turn = find_next_turn(schedule, catalogue)
         if turn.window.end > (now or datetime.now(UTC)):
             return Waiting(turn, turn.window.end.astimezone(ZoneInfo(schedule.timezone)), adopted)
         if not again:
             _refuse_again(spec, turn)
         check_last_interval(spec, turn.window)
-        one = _learned(turn.of(spec, folder / turn.name), folder, catalogue)
+        one = _add_learned_shape(turn.of(spec, folder / turn.name), folder, catalogue)
         try:
             published = run(one, progress=progress, noise=noise, today=today, record=record)
         except BudgetError as error:
@@ -225,7 +225,7 @@ def run_next(
     return replace(published, warnings=(*adopted, *uncounted, *published.warnings))
 
 
-def _adopted(folder: Path, before: Catalogue, after: Catalogue) -> tuple[GridveilWarning, ...]:
+def _describe_adopted(folder: Path, before: Catalogue, after: Catalogue) -> tuple[GridveilWarning, ...]:
     """Say which releases were listed only now."""
     return tuple(
         GridveilWarning(
@@ -239,15 +239,15 @@ def _adopted(folder: Path, before: Catalogue, after: Catalogue) -> tuple[Gridvei
     )
 
 
-def upcoming(spec: Spec) -> Spec:
+def make_next_spec(spec: Spec) -> Spec:
     """Return the spec of the next release of a series, over or not; nothing is written."""
     schedule = Schedule.of(spec)
     taken = read_catalogue(spec.out) if spec.out is not None and is_series(spec.out) else None
-    turn = next(schedule.turns()) if taken is None else next_turn(schedule, taken)
+    turn = next(schedule.turns()) if taken is None else find_next_turn(schedule, taken)
     return turn.of(spec, None if spec.out is None else spec.out / turn.name)
 
 
-def _catalogue(spec: Spec, schedule: Schedule, folder: Path) -> Catalogue:
+def _load_catalogue(spec: Spec, schedule: Schedule, folder: Path) -> Catalogue:
     """Return the series' catalogue, or an empty one; of another calendar it is another series."""
     mine = Catalogue(title=spec.title, cadence=schedule.cadence, timezone=schedule.timezone, releases=())
     if not is_series(folder):
@@ -268,7 +268,7 @@ def _check_alike(spec: Spec, folder: Path, catalogue: Catalogue) -> None:
         label = read_part(folder, listed).label
         has, wanted = (label.grid, label.window.step_seconds), (GridFacts.of(spec.to_grid()), spec.step)
         apart = [
-            *(f"{name} {was}, the spec {now}" for name, was, now in _differing(has[0], wanted[0])),
+            *(f"{name} {was}, the spec {now}" for name, was, now in _list_differences(has[0], wanted[0])),
             *([f"steps of {has[1]} s, the spec of {wanted[1]} s"] if has[1] != wanted[1] else []),
         ]
         if apart:
@@ -279,7 +279,7 @@ def _check_alike(spec: Spec, folder: Path, catalogue: Catalogue) -> None:
             raise UsageError(msg, code="series-settings-differ")
 
 
-def _differing(has: GridFacts, wanted: GridFacts) -> Iterator[tuple[str, str, str]]:
+def _list_differences(has: GridFacts, wanted: GridFacts) -> Iterator[tuple[str, str, str]]:
     """Give what differs between two grids, by the settings' names, as a spec writes it."""
     pairs = {
         "the extent": [f"{one.x0!r},{one.y0!r},{one.x1!r},{one.y1!r}" for one in (has, wanted)],
@@ -317,7 +317,7 @@ def _refuse_training(spec: Spec) -> None:
         raise UsageError(msg, code="mechanism-needs-training")
 
 
-def _learned(spec: Spec, folder: Path, catalogue: Catalogue) -> Spec:
+def _add_learned_shape(spec: Spec, folder: Path, catalogue: Catalogue) -> Spec:
     """Return the spec with the shape of the day that earlier releases tell, for the mechanism that starts from one."""
     if spec.mechanism != "mosaic" or spec.readings is None or not catalogue.releases:
         return spec

@@ -37,12 +37,12 @@ class Plan:
     @classmethod
     def of(cls, spec: Spec) -> Plan:
         """Return the plan of a spec, or say what is missing."""
-        spec.check_alone()
+        spec.check_single()
         spec.need("extent", "grid", "start", "steps")
         spec.check_bound()
         spec.to_engine()
         window = spec.to_window()
-        mechanism = make(spec.mechanism, {**spec.parameters, **_profile(spec)})
+        mechanism = make(spec.mechanism, {**spec.parameters, **_read_profile(spec)})
         before = train_steps(mechanism)
         first = window.before(before).start if before else window.start
         return cls(spec, spec.to_grid(), window, Window(first, window.step, before + window.steps), mechanism)
@@ -78,7 +78,7 @@ class Plan:
             ),
         )
 
-    def in_degrees_of_nothing(self) -> bool:
+    def has_lonlat_without_crs(self) -> bool:
         """Whether places are in columns called longitude and latitude, but no coordinate system was stated.
 
         It asks for the names of columns alone, never for a row, so that it may stop a publication.
@@ -99,7 +99,7 @@ class Plan:
         return ingest(*self.spec.tables(), self.grid, self.reading_window, self.spec.to_engine(), progress)
 
 
-def _profile(spec: Spec) -> dict[str, Any]:
+def _read_profile(spec: Spec) -> dict[str, Any]:
     """Return the public shape of the day as parameters of a mechanism: its numbers, so that the label has them too."""
     if spec.profile is None:
         return {}

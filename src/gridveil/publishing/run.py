@@ -14,7 +14,7 @@ from gridveil.mechanisms.base import Progress, check_settings, silent
 from gridveil.model.errors import BudgetError, GridveilWarning, UsageError
 from gridveil.model.files import check_times
 from gridveil.model.window import Window
-from gridveil.publishing.debit import Spending, check_record, inputs, write_record
+from gridveil.publishing.debit import Spending, check_record, list_inputs, write_record
 from gridveil.publishing.in_memory import spec_with_tables
 from gridveil.publishing.plan import Plan
 from gridveil.publishing.spec import HOW_TO_CHOOSE, NO_CRS, Spec
@@ -27,10 +27,10 @@ from gridveil.trusted.kernel.noise import ExactNoise, Noise
 from gridveil.trusted.source.report import Report
 from gridveil.trusted.source.source import IngestedSource
 
-LONGEST_NAME = 255
+MAX_NAME_BYTES = 255
 """Bytes that a name of a file or folder may have."""
 
-TAKEN = {errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR}
+OUT_TAKEN = {errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR}
 """Why a folder cannot be renamed to what another process has put there."""
 
 
@@ -80,9 +80,9 @@ def run(
     noise, today: for tests. Other noise marks the release as not private, and needs no ledger: none would debit it.
     """
     today = today or datetime.now(UTC).date()  # before anything is read: how long that takes depends on the data
-    spec.check_alone()
+    spec.check_single()
     spec.need(*HOW_TO_CHOOSE)
-    plan, bound, budget, out = Plan.of(spec), spec.to_bound(), allowed_budget(spec), Path(spec.out or "")
+    plan, bound, budget, out = Plan.of(spec), spec.to_bound(), check_budget(spec), Path(spec.out or "")
     plan.check_openable()
     _refuse_future(plan.window)
     check_out(out)
@@ -93,11 +93,11 @@ def run(
     if noise is None or type(noise) is ExactNoise:  # as the kernel asks: whatever is private is counted
         spec.check_ledger()
     check_settings(plan.mechanism, plan.grid, plan.window, bound, float(budget.epsilon))
-    spending = _spending(plan, budget)
-    if plan.in_degrees_of_nothing():
+    spending = _open_spending(plan, budget)
+    if plan.has_lonlat_without_crs():
         raise UsageError(NO_CRS, code="crs-not-stated")
     progress("read the tables", 0.0)
-    files = [] if record is None else inputs(*spec.tables(), plan.reading_window)
+    files = [] if record is None else list_inputs(*spec.tables(), plan.reading_window)
     source, report = plan.ingest(progress)
     with closing(source):
         kernel = Kernel(
@@ -120,7 +120,7 @@ def run(
     return Published(out, label, report, tuple(warning for warning in warnings if warning is not None))
 
 
-def _spending(plan: Plan, budget: PureDP) -> Spending | None:
+def _open_spending(plan: Plan, budget: PureDP) -> Spending | None:
     """Return the way to the ledger, if there is one: a debit that it has no room for is refused here."""
     spec = plan.spec
     if spec.ledger is None:
@@ -143,7 +143,7 @@ def _release(
             out, grid=plan.grid, window=plan.window, estimate=estimate, label=label, entry=entry, progress=progress
         )
     except OSError as error:
-        if error.errno in TAKEN and os.path.lexists(out):
+        if error.errno in OUT_TAKEN and os.path.lexists(out):
             msg = f"{out}: another release was written there meanwhile, and stays; this one is not kept"
             raise UsageError(msg, code="out-taken-meanwhile") from error
         msg = f"{out}: the release could not be written ({error.strerror or error}), and nothing is there"
@@ -181,7 +181,7 @@ def check_out(out: Path) -> None:
     if os.path.lexists(out):
         msg = f"{out}: already there, and never overwritten; give another --out"
         raise UsageError(msg, code="out-exists")
-    if len(os.fsencode(out.name)) > LONGEST_NAME:
+    if len(os.fsencode(out.name)) > MAX_NAME_BYTES:
         msg = f"{out}: the name is too long; give another --out"
         raise UsageError(msg, code="out-name-too-long")
     above = next(folder for folder in out.absolute().parents if folder.exists())
@@ -191,7 +191,7 @@ def check_out(out: Path) -> None:
     check_times(above)
 
 
-def allowed_budget(spec: Spec) -> PureDP:
+def check_budget(spec: Spec) -> PureDP:
     """Return the budget; a very weak one must be acknowledged."""
     spec.need("epsilon")
     budget = PureDP(str(spec.epsilon))

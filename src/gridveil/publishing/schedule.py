@@ -27,7 +27,7 @@ NO_LOCKS = {errno.ENOLCK, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS}
 
 
 @contextmanager
-def alone(folder: Path) -> Iterator[None]:
+def lock_series(folder: Path) -> Iterator[None]:
     """Hold the series, so that no other run publishes, and debits, the same window at the same time."""
     folder.mkdir(parents=True, exist_ok=True)
     try:
@@ -38,7 +38,7 @@ def alone(folder: Path) -> Iterator[None]:
     try:
         if os.fstat(handle).st_mode & 0o077:
             os.fchmod(handle, 0o600)  # everybody could open that of an earlier gridveil
-        _hold(handle, folder)
+        _lock(handle, folder)
         _check_owner(folder)
         yield
     finally:
@@ -58,7 +58,7 @@ def _check_owner(folder: Path) -> None:
         raise UsageError(msg, code="series-not-owned") from error
 
 
-def _hold(handle: int, folder: Path) -> None:
+def _lock(handle: int, folder: Path) -> None:
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError as error:
@@ -73,10 +73,10 @@ def _hold(handle: int, folder: Path) -> None:
 
 # A series of releases: which windows it has, and what each is called. All of it follows from public settings.
 
-NAMED = {"day": "%Y-%m-%d", "week": "%Y-%m-%d", "month": "%Y-%m", "year": "%Y"}
+NAME_FORMATS = {"day": "%Y-%m-%d", "week": "%Y-%m-%d", "month": "%Y-%m", "year": "%Y"}
 """What windows are called, by the cadence: their first day, as precisely as it takes."""
 
-AHEAD = timedelta(days=370)
+CHECKED_PERIOD = timedelta(days=370)
 """How far ahead steps must fit: a series that would end when the clocks change is refused before it begins."""
 
 NO_CADENCE = (
@@ -129,8 +129,8 @@ class Schedule:
         """Return the windows from the first on."""
         at = self.start
         while FIRST_YEAR <= at.year <= LAST_YEAR:
-            here = self._around(at)
-            yield self._turn(here)
+            here = self._find_window(at)
+            yield self._make_turn(here)
             at = here.end
 
     def next(self, taken: Container[datetime]) -> Turn:
@@ -144,20 +144,20 @@ class Schedule:
 
     def takes(self, step: timedelta) -> bool:
         """Whether another step would fit into all windows."""
-        return not any((here.end - here.start) % step for here in self._ahead(self.start))
+        return not any((here.end - here.start) % step for here in self._list_windows(self.start))
 
-    def _around(self, instant: datetime) -> LedgerWindow:
+    def _find_window(self, instant: datetime) -> LedgerWindow:
         return find_window(instant, self.cadence, self.timezone)
 
-    def _turn(self, here: LedgerWindow) -> Turn:
-        name = here.start.astimezone(load_zone(self.timezone)).strftime(NAMED[self.cadence])
+    def _make_turn(self, here: LedgerWindow) -> Turn:
+        name = here.start.astimezone(load_zone(self.timezone)).strftime(NAME_FORMATS[self.cadence])
         return Turn(name, Window(here.start, self.step, (here.end - here.start) // self.step))
 
     def _check_start(self) -> None:
         if not FIRST_YEAR <= self.start.year <= LAST_YEAR:
             msg = f"start {self.start.isoformat()}: a series lies in the years {FIRST_YEAR} to {LAST_YEAR}"
             raise UsageError(msg, code="series-beyond-calendar")
-        here = self._around(self.start)
+        here = self._find_window(self.start)
         if here.start != self.start:
             nearest = min((here.start, here.end), key=lambda border: abs(border - self.start))
             shown = nearest.astimezone(load_zone(self.timezone)).isoformat()
@@ -169,20 +169,21 @@ class Schedule:
 
     def _check_steps(self, first: datetime) -> None:
         """Refuse steps that do not fit into the windows from `first` on, for a year: clocks change twice in it."""
-        for here in self._ahead(first):
+        for here in self._list_windows(first):
             long = here.end - here.start
             if long % self.step:
                 msg = (
-                    f"step {self.step}: the {self.cadence} {self._turn(here).name} has {long / timedelta(hours=1):g} "
-                    f"hours by the clock of {self.timezone} (the readings' timezone), which is no whole number of "
-                    "steps; give a step that fits all of them, of an hour or less (--step 1h)"
+                    f"step {self.step}: the {self.cadence} {self._make_turn(here).name} has "
+                    f"{long / timedelta(hours=1):g} hours by the clock of {self.timezone} (the readings' timezone), "
+                    "which is no whole number of steps; give a step that fits all of them, of an hour or less "
+                    "(--step 1h)"
                 )
                 raise UsageError(msg, code="step-does-not-divide")
 
-    def _ahead(self, first: datetime) -> Iterator[LedgerWindow]:
+    def _list_windows(self, first: datetime) -> Iterator[LedgerWindow]:
         """Return the windows of a year from `first` on."""
         at = first
-        while at <= first + AHEAD and at.year <= LAST_YEAR:
-            here = self._around(at)
+        while at <= first + CHECKED_PERIOD and at.year <= LAST_YEAR:
+            here = self._find_window(at)
             yield here
             at = here.end

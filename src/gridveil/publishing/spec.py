@@ -17,7 +17,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 
 from gridveil.geography.grid import Grid, metres_per_unit
 from gridveil.model.arrays import WH_PER_KWH
-from gridveil.model.errors import InputError, UsageError, shown
+from gridveil.model.errors import InputError, UsageError, quote_setting
 from gridveil.model.files import read_small
 from gridveil.model.window import Window, timezone
 from gridveil.trusted.engines.base.schema import HouseholdsTable, ReadingsTable, Seconds, kind_of
@@ -34,7 +34,7 @@ SLACK = timedelta(days=366)
 DEFAULT_MECHANISM = "mosaic"
 """Of a publication that names none, and the first of the demo; `--help` says it too."""
 
-LARGEST = 2**16
+MAX_SPEC_BYTES = 2**16
 """Bytes of a file with a spec."""
 
 HOW_TO_CHOOSE = {
@@ -73,7 +73,7 @@ or publish without one, and the label says so:
 (in a spec or in Python: ledger = "ledger.db", or no_ledger = true)"""
 
 
-def _refuse_truth(given: object) -> object:
+def _refuse_bool(given: object) -> object:
     if isinstance(given, bool):
         msg = "give a number"
         raise ValueError(msg)  # noqa: TRY004  # pydantic turns only this one into a complaint
@@ -154,7 +154,7 @@ class Spec(BaseModel):
     bound_step: Annotated[float, Field(gt=0)] | None = None
     bound_window: Annotated[float, Field(gt=0)] | None = None
     bound_origin: str = "not stated"
-    epsilon: Annotated[str | float | int | None, BeforeValidator(_refuse_truth)] = None
+    epsilon: Annotated[str | float | int | None, BeforeValidator(_refuse_bool)] = None
     acknowledge: bool = False
     mechanism: str = DEFAULT_MECHANISM
     parameters: dict[str, Any] = Field(default_factory=dict)
@@ -175,20 +175,20 @@ class Spec(BaseModel):
 
     def need(self, *names: str) -> None:
         """Refuse to go on without these, saying how to choose them."""
-        missing = [f"  {name}: {HOW_TO_CHOOSE[name]}" for name in names if not self._stated(name)]
+        missing = [f"  {name}: {HOW_TO_CHOOSE[name]}" for name in names if not self._is_stated(name)]
         if missing:
             msg = "not stated, and gridveil never reads it off the data:\n" + "\n".join(missing)
             raise UsageError(msg, code="settings-missing")
 
-    def _stated(self, name: str) -> bool:
+    def _is_stated(self, name: str) -> bool:
         return getattr(self, name) is not None or (name == "grid" and self.cell_size is not None)
 
     def tables(self) -> tuple[ReadingsTable, HouseholdsTable]:
         """Return where the readings and the households are."""
-        readings, households = self._given(self.readings, "readings"), self._given(self.households, "households")
+        readings, households = self._require(self.readings, "readings"), self._require(self.households, "households")
         if self.reads_files:
             return readings, households
-        return _named(readings, "readings", self.engine), _named(households, "households", self.engine)
+        return _name_table(readings, "readings", self.engine), _name_table(households, "households", self.engine)
 
     @property
     def reads_files(self) -> bool:
@@ -197,7 +197,7 @@ class Spec(BaseModel):
 
     def to_grid(self) -> Grid:
         """Return the grid. A cell size in metres may move the extent's north-east corner out, to whole cells."""
-        x0, y0, x1, y1 = self._given(self.extent, "extent")
+        x0, y0, x1, y1 = self._require(self.extent, "extent")
         Grid(x0, y0, x1, y1, 1, 1)  # complain of swapped corners before anything else
         crs = self.crs or "local"
         across, up = metres_per_unit(crs, y0, y1)
@@ -206,7 +206,7 @@ class Spec(BaseModel):
             raise UsageError(msg, code="grid-and-cell-size")
         if self.grid is not None:
             return Grid(x0, y0, x1, y1, *self.grid, crs=crs)
-        size = self._given(self.cell_size, "grid")
+        size = self._require(self.cell_size, "grid")
         width, height = size / across, size / up
         # A billionth of a cell less, so that an extent of exactly n cells is not rounded up to n + 1.
         nx, ny = math.ceil((x1 - x0) / width - 1e-9), math.ceil((y1 - y0) / height - 1e-9)
@@ -214,7 +214,7 @@ class Spec(BaseModel):
 
     def to_window(self) -> Window:
         """Return the published window; a start without offset is in the readings' timezone."""
-        start, steps = self._given(self.start, "start"), self._given(self.steps, "steps")
+        start, steps = self._require(self.start, "start"), self._require(self.steps, "steps")
         if start.tzinfo is None:
             start = start.replace(tzinfo=timezone(self.readings.timezone if self.readings else "UTC"))
         try:
@@ -234,7 +234,7 @@ class Spec(BaseModel):
         """Whether the window bound is chosen privately, because no public one is given."""
         return self.bound_window is None
 
-    def check_alone(self) -> None:
+    def check_single(self) -> None:
         """Refuse a series where one release is asked for."""
         if self.cadence is not None:
             msg = (
@@ -277,12 +277,12 @@ class Spec(BaseModel):
 
         Without a window bound it is what the steps add up to, and one is to be chosen privately below it.
         """
-        steps = self._given(self.steps, "steps")
-        step = _watt_hours(self.bound_step) if self.bound_step is not None else default_step_bound(self.step)
-        window = step * steps if self.bound_window is None else _watt_hours(self.bound_window)
+        steps = self._require(self.steps, "steps")
+        step = _to_watt_hours(self.bound_step) if self.bound_step is not None else default_step_bound(self.step)
+        window = step * steps if self.bound_window is None else _to_watt_hours(self.bound_window)
         return Bound(step, min(window, step * steps))
 
-    def _given(self, value: T | None, name: str) -> T:
+    def _require(self, value: T | None, name: str) -> T:
         if value is None:
             self.need(name)
             msg = f"{name} is not stated"
@@ -290,7 +290,7 @@ class Spec(BaseModel):
         return value
 
 
-def _named(table: TableT, role: str, engine: str) -> TableT:
+def _name_table(table: TableT, role: str, engine: str) -> TableT:
     if table.table is None and (kind_of(table.path) is not None or "/" in table.path):
         msg = f"{role}: {table.path}: path is for files, and engine {engine} has none; write table = ..."
         raise UsageError(msg, code="path-without-files")
@@ -298,7 +298,7 @@ def _named(table: TableT, role: str, engine: str) -> TableT:
     return replace(table, path=name, table=name)
 
 
-def _watt_hours(kwh: float) -> int:
+def _to_watt_hours(kwh: float) -> int:
     """Return the whole Wh of the decimal that was typed: 0.57 kWh are 570 Wh, though the nearest float is below."""
     return int(Fraction(str(kwh)) * WH_PER_KWH)
 
@@ -306,7 +306,7 @@ def _watt_hours(kwh: float) -> int:
 def read_spec(path: Path) -> dict[str, Any]:
     """Return the settings of a TOML file; its paths are relative to the file."""
     try:
-        settings = tomllib.loads(read_small(path, LARGEST))
+        settings = tomllib.loads(read_small(path, MAX_SPEC_BYTES))
     except OSError as error:
         msg = f"{path}: cannot be read as a spec ({error.strerror})"
         raise InputError(msg, code="spec-unreadable") from error
@@ -316,9 +316,9 @@ def read_spec(path: Path) -> dict[str, Any]:
     for name in TABLES:
         table = settings.get(name)
         if isinstance(table, dict) and isinstance(table.get("path"), str):
-            table["path"] = _beside(path, table["path"])
+            table["path"] = _resolve_path(path, table["path"])
         elif isinstance(table, str):
-            settings[name] = {"path": _beside(path, table)}
+            settings[name] = {"path": _resolve_path(path, table)}
     for name in ("out", "profile", "scratch"):
         if isinstance(settings.get(name), str):
             settings[name] = path.parent / settings[name]
@@ -327,7 +327,7 @@ def read_spec(path: Path) -> dict[str, Any]:
     return settings
 
 
-def _beside(spec: Path, path: str) -> str:
+def _resolve_path(spec: Path, path: str) -> str:
     """Return a path relative to the spec; the address of a file system of a cluster's (hdfs://...) stays as it is."""
     return path if "://" in path else str(spec.parent / path)
 
@@ -340,30 +340,33 @@ def make_spec(settings: dict[str, Any], base: Spec | str | Path | None = None) -
     try:
         return Spec.model_validate({**before, **settings})
     except ValidationError as error:
-        complaints = [_complaint(dict(fault)) for fault in error.errors()]
+        complaints = [_describe_fault(dict(fault)) for fault in error.errors()]
     # Not from within the handler: pydantic's error repeats what was given, an address with its password perhaps.
     raise UsageError("\n".join(["settings that do not fit:", *complaints]), code="settings-invalid")
 
 
-def _complaint(fault: dict[str, Any]) -> str:
+def _describe_fault(fault: dict[str, Any]) -> str:
     name = ".".join(map(str, fault["loc"]))
     if fault["type"] in {"extra_forbidden", "unexpected_keyword_argument"}:
-        close = difflib.get_close_matches(str(fault["loc"][-1]), KNOWN, n=1)
+        close = difflib.get_close_matches(str(fault["loc"][-1]), KNOWN_SETTINGS, n=1)
         told = "there is no such setting" + (f"; did you mean {close[0]}?" if close else "")
         if not close and fault["loc"][0] in TABLES:  # a table by columns or households, perhaps: its keys are private
             return f"  {fault['loc'][0]}: a setting of it is not known; give a path, or a table and its columns' names"
     else:
         told = fault["msg"].removeprefix("Value error, ")
-        told = told if fault["loc"][:1] in LEDGER else f"{told} (given: {shown(fault['input'])})"
+        told = told if fault["loc"][:1] in SECRET_SETTINGS else f"{told} (given: {quote_setting(fault['input'])})"
     if may_hold_password(name + told):
-        known = next((str(part) for part in fault["loc"][:1] if part in KNOWN), "a setting")
+        known = next((str(part) for part in fault["loc"][:1] if part in KNOWN_SETTINGS), "a setting")
         return f"  {known}: it does not fit (what was given is not repeated: it may hold a password)"
     return f"  {name}: {told}"
 
 
 TABLES = ("readings", "households")
 
-LEDGER = {("ledger",), ("no_ledger",), ("database",)}
+SECRET_SETTINGS = {("ledger",), ("no_ledger",), ("database",)}
 """Settings whose values are not repeated: they may be an address with a password."""
 
-KNOWN = (*Spec.model_fields, *(field.name for kind in (ReadingsTable, HouseholdsTable) for field in fields(kind)))
+KNOWN_SETTINGS = (
+    *Spec.model_fields,
+    *(field.name for kind in (ReadingsTable, HouseholdsTable) for field in fields(kind)),
+)

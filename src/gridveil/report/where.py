@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gridveil.geography.grid import Grid
-from gridveil.geography.ground import cell_size
+from gridveil.geography.ground import find_cell_size
 from gridveil.model.arrays import Floats
 from gridveil.release.export.table import to_lonlat
 from gridveil.release.query.highest import High, highest, order_in_words, values_at
@@ -63,7 +63,7 @@ def where(release: Release, parts: Sequence[DayPart], ranked: Sequence[High]) ->
         "parts": f'<div class="parts">{smalls}</div>' if smalls else "",
         "key": draw_scale(scale, f"{unit}, average", hatched=bool(uncertain.any()), outlined=bool(ranked)),
         "limits": escape(limits_in_words(grid)),
-        "cell_size": escape(_cell_size(ground)),
+        "find_cell_size": escape(_cell_size(ground)),
         "uncertain": _uncertain(uncertain),
     }
 
@@ -217,7 +217,7 @@ class Ground:
 
 def ground_of(grid: Grid) -> Ground:
     """Return the size of the cell in the middle of a grid."""
-    return Ground(grid, *cell_size(grid))
+    return Ground(grid, *find_cell_size(grid))
 
 
 def limits_in_words(grid: Grid) -> str:

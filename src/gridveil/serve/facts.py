@@ -12,7 +12,7 @@ import numpy as np
 from pydantic import Field, JsonValue
 
 from gridveil.geography.grid import Grid
-from gridveil.geography.ground import cell_size, lattice
+from gridveil.geography.ground import find_cell_size, make_lattice
 from gridveil.model.errors import InputError
 from gridveil.model.window import Window
 from gridveil.release.export.table import DECIMALS
@@ -278,7 +278,7 @@ def _locate(grid: Grid) -> tuple[list[list[Pair]] | None, Pair | None]:
     if grid.crs == "local":
         return None, None
     try:
-        places, metres = lattice(grid), cell_size(grid)
+        places, metres = make_lattice(grid), find_cell_size(grid)
     except InputError:
         return None, None
     return np.round(places, DECIMALS).tolist(), metres

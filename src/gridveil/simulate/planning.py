@@ -12,9 +12,9 @@ from typing import Any
 
 from gridveil.mechanisms.base import Progress, silent
 from gridveil.model.errors import GridveilError
-from gridveil.publishing.in_memory import with_paths
+from gridveil.publishing.in_memory import replace_tables
 from gridveil.publishing.plan import Plan
-from gridveil.publishing.run import allowed_budget
+from gridveil.publishing.run import check_budget
 from gridveil.publishing.schedule import Schedule
 from gridveil.publishing.spec import Spec, make_spec
 from gridveil.simulate.plan_queries import (
@@ -153,12 +153,12 @@ def plan(
 
     Raises `UsageError` for settings that are missing or do not fit, `BudgetError` for an epsilon that is not allowed.
     """
-    made, takes = make_spec(with_paths(settings), spec), None
+    made, takes = make_spec(replace_tables(settings), spec), None
     if made.cadence is not None:
         schedule = Schedule.of(made)
         made, takes = next(schedule.turns()).of(made, made.out), schedule.takes
     if made.epsilon is not None:
-        allowed_budget(made)
+        check_budget(made)
     return make_outlook(made, expect, takes=takes, seconds=seconds, progress=progress)
 
 

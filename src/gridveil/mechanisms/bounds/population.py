@@ -66,7 +66,7 @@ the most that its logarithm changes from edge to edge (in one deviation)."""
 MAX_DEVIATIONS = 5.0
 """How many deviations off a shape a count is believed as it stands: 7 scales of the noise, once in 1200."""
 HEAVY_FACTOR = 5.0
-"""How many times likelier a heavy kind is held in the draws than in the estimate (2 %, see `shapes`): 10 %."""
+"""How many times likelier a heavy kind is held in the draws than in the estimate (2 %, see `HEAVY_CHANCE`): 10 %."""
 SEED = 4
 TINY = 1e-12
 

@@ -11,7 +11,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from gridveil.geography.grid import Grid, edges
-from gridveil.geography.ground import lonlat
+from gridveil.geography.ground import convert_to_lonlat
 from gridveil.model.arrays import Floats
 from gridveil.model.progress import Progress, silent
 from gridveil.release.format import wording
@@ -105,7 +105,7 @@ def to_lonlat(crs: str, x: Floats, y: Floats) -> tuple[Floats, Floats]:
     >>> lon.round(3).tolist(), lat.round(3).tolist()
     ([-0.128], [51.504])
     """
-    lon, lat = lonlat(crs, x, y)
+    lon, lat = convert_to_lonlat(crs, x, y)
     return np.round(lon, DECIMALS), np.round(lat, DECIMALS)
 
 

@@ -12,7 +12,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from gridveil.model.errors import GridveilError, InputError
-from gridveil.model.files import ASIDE, check_regular, read_regular
+from gridveil.model.files import ASIDE_PREFIX, check_regular, read_regular
 from gridveil.model.progress import Progress, silent
 from gridveil.release.format.label import Label
 from gridveil.release.format.untrusted import check_content, check_label, read_json
@@ -60,7 +60,7 @@ def load_label(path: Path) -> Label:
 def _refuse_unfinished(path: Path) -> None:
     """Refuse what a publication that was killed left aside, be it whole: nobody knows that it is."""
     folder = path.resolve().parent
-    if folder.name.startswith(ASIDE):
+    if folder.name.startswith(ASIDE_PREFIX):
         msg = f"{folder}: a publication that was stopped left this; it is no release, and can be deleted"
         raise InputError(msg, code="release-unfinished")
 

@@ -23,7 +23,7 @@ Kind = Literal["population", "debit", "release"]
 HASH = re.compile(r"[0-9a-f]{64}")
 NONCE = re.compile(r"[0-9a-f]{32}")
 AMOUNT = re.compile(r"[1-9][0-9]{0,99}(/[1-9][0-9]{0,99})?")
-DAY = re.compile(r"[1-8][0-9]{3}-[0-9]{2}-[0-9]{2}")  # years as in windows.py
+DAY = re.compile(r"[1-8][0-9]{3}-[0-9]{2}-[0-9]{2}")  # years as `population` has them
 INSTANT = re.compile(DAY.pattern + r"T[0-9]{2}:[0-9]{2}:[0-9]{2}Z")
 
 

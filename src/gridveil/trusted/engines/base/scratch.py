@@ -129,12 +129,3 @@ def _remove_leftover(left: Path) -> None:
             shutil.rmtree(left, ignore_errors=True)
         finally:
             os.close(lock)
-
-
-def sync(path: Path) -> None:
-    """Wait until a file or folder is on disk."""
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

@@ -63,7 +63,7 @@ def where(release: Release, parts: Sequence[DayPart], ranked: Sequence[High]) ->
         "parts": f'<div class="parts">{smalls}</div>' if smalls else "",
         "key": draw_scale(scale, f"{unit}, average", hatched=bool(uncertain.any()), outlined=bool(ranked)),
         "limits": escape(limits_in_words(grid)),
-        "find_cell_size": escape(_cell_size(ground)),
+        "cell_size": escape(_cell_size(ground)),
         "uncertain": _uncertain(uncertain),
     }
 

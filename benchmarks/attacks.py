@@ -19,21 +19,19 @@ from typing import Any
 
 import numpy as np
 
+from gridveil.cli import show
 from gridveil.geography.grid import Grid
 from gridveil.model.arrays import Floats, Ints
 from gridveil.model.window import Window
-from gridveil.research.audit.attacks.differencing import exposed
-from gridveil.research.audit.attacks.publication import Publication
-from gridveil.research.audit.attacks.rates import Rate, rate_at
-from gridveil.research.audit.attacks.scores import Likeness, Suspect
-from gridveil.research.audit.attacks.transcript import listen
-from gridveil.research.commands.study_bar import study_bar
-from gridveil.research.compare.study import run_study
-from gridveil.research.datasets.dataset import Dataset, Placed
+from gridveil.research.audit.attacks import Likeness, Publication, Suspect, find_exposed, replay_publication
+from gridveil.research.audit.bound import Rate, estimate_rate
+from gridveil.research.compare.study import count_trials, run_study
+from gridveil.research.datasets.dataset import Dataset, PlacedDataset
 from gridveil.research.nonprivate.count_rule import CountRule
 from gridveil.simulate.sources import ArraySource
 from gridveil.simulate.town import DEMO_WINDOW, Town, make_town
 from gridveil.trusted.kernel.bound import Bound
+from gridveil.trusted.kernel.noise import ExactNoise
 
 HOUSEHOLDS, SIDE = 5000, 16
 GRID = Grid(0, 0, 8000, 8000, nx=SIDE, ny=SIDE)
@@ -46,7 +44,7 @@ BOUNDS = {"stated": Bound(STATED, STATED), "private": Bound(FUSE, FUSE * WINDOW.
 EPSILONS = (0.1, 1.0, 3.0, 5.0, 10.0, 30.0)
 DRAWS = 100_000
 """Noisy numbers that an attack on transcripts draws in each world, about."""
-FEWEST_RUNS, MOST_RUNS = 2_000, 50_000
+MIN_RUNS, MAX_RUNS = 2_000, 50_000
 PLANS = 2
 """Real runs whose questions are asked again and again."""
 CHUNK = 50
@@ -104,8 +102,8 @@ def town() -> Town:
 
 
 @cache
-def placed() -> Placed:
-    return Placed(Dataset("town", "the demo's invented town", WINDOW, 0, town().consumption), GRID, town().cells)
+def placed() -> PlacedDataset:
+    return PlacedDataset(Dataset("town", "the demo's invented town", WINDOW, 0, town().consumption), GRID, town().cells)
 
 
 @cache
@@ -115,7 +113,7 @@ def ordinary() -> int:
     count = np.zeros((SIDE, SIDE), dtype=np.int64)
     np.add.at(count, (cells[:, 0], cells[:, 1]), 1)
     members = count[cells[:, 0], cells[:, 1]]
-    among = exposed(placed(), CountRule()).by_difference & (members > 20) & (members <= 40)
+    among = find_exposed(placed(), CountRule()).by_difference & (members > 20) & (members <= 40)
     return int(np.argmin(np.where(among, np.abs(used - np.median(used)), np.inf)))
 
 
@@ -163,22 +161,24 @@ def attack_transcripts(trial: Membership) -> list[dict[str, Any]]:
     publication = Publication(trial.mechanism, trial.epsilon, WINDOW, BOUNDS[trial.bounds])
     worlds = present(trial.target, trial.bounds), absent()
     plans = 1 if trial.mechanism == "identity" and trial.bounds == "stated" else PLANS
-    heard = [listen(publication, *worlds, present=bool(number % 2)) for number in range(plans)]
-    most = max(len(plan.scales) for plan in heard) * trial.releases
-    runs = min(MOST_RUNS, max(FEWEST_RUNS, DRAWS // most)) // plans
+    pairs = [replay_publication(publication, *worlds, present=bool(number % 2)) for number in range(plans)]
+    most = max(pair.moved for pair in pairs) * trial.releases
+    runs = min(MAX_RUNS, max(MIN_RUNS, DRAWS // most)) // plans
     random = np.random.default_rng(0)
 
     def ratios(*, there: bool) -> Floats:
-        several = [plan.redrawn(present=there, runs=runs * trial.releases) for plan in heard]
-        together = np.concatenate([one.reshape(runs, trial.releases).sum(axis=1) for one in several])
-        return random.permutation(together)
+        several = [pair.draw(runs * trial.releases, ExactNoise(), present=there) for pair in pairs]
+        summed = np.concatenate([one.reshape(runs, trial.releases).sum(axis=1) for one in several])
+        return random.permutation(summed)
 
-    found = rate_at(ratios(there=True), ratios(there=False), seed=0)
-    largest = trial.releases * max(plan.largest for plan in heard)
-    return [{"attack": "transcript", **vars(trial), **told(found, trial.epsilon * trial.releases), "largest": largest}]
+    found = estimate_rate(ratios(there=True), ratios(there=False), seed=0)
+    largest = trial.releases * max(pair.loss for pair in pairs)
+    return [
+        {"attack": "transcript", **vars(trial), **as_facts(found, trial.epsilon * trial.releases), "largest": largest}
+    ]
 
 
-def told(rate: Rate, epsilon: float) -> dict[str, Any]:
+def as_facts(rate: Rate, epsilon: float) -> dict[str, Any]:
     return {**vars(rate), "exceeds": rate.exceeds(epsilon, 1e-6)}
 
 
@@ -211,8 +211,10 @@ def main() -> None:
     parser.add_argument("--workers", type=int)
     given = parser.parse_args()
     about = {"study": "attacks on an invented town", "households": HOUSEHOLDS, "cells": SIDE, "steps": WINDOW.steps}
-    with study_bar("attacks") as tell:
-        study = run_study(list(trials()), run, given.study, tell, about=about, workers=given.workers)
+    with show.bars() as tell:
+        study = run_study(
+            list(trials()), run, given.study, count_trials(tell, "attacks"), about=about, workers=given.workers
+        )
     for trial, reason in study.failures.items():
         print(trial, reason)
 

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, NullLocator
 
 from gridveil.report.figures.style import COLOURS, INK, LINE, QUIET
-from gridveil.research.audit.attacks.tables import rate_of
+from gridveil.research.audit.attack_tables import rate_of
 from gridveil.trusted.budget import attacker_rate
 
 BLUE, RED, GREEN, PINK = COLOURS[:4]

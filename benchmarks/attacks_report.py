@@ -15,15 +15,21 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from attacks import EPSILONS, GRID, HOUSEHOLDS, VALUES_EPSILONS, WINDOW, ordinary, placed, suspect, told, town
+from attacks import EPSILONS, GRID, HOUSEHOLDS, VALUES_EPSILONS, WINDOW, as_facts, ordinary, placed, suspect, town
 from attacks_figures import draw_difference, draw_rates
 
 from gridveil.geography.grid import Grid
-from gridveil.research.audit.attacks.differencing import alone_between, exposed, publish_by_rule, whole_wh, without
-from gridveil.research.audit.attacks.rates import rate_at
-from gridveil.research.audit.attacks.scores import Likeness
-from gridveil.research.audit.attacks.tables import put
-from gridveil.research.datasets.dataset import Placed
+from gridveil.research.audit.attack_tables import replace_tables
+from gridveil.research.audit.attacks import (
+    Likeness,
+    find_exposed,
+    find_isolated,
+    publish_by_rule,
+    remove_household,
+    round_to_wh,
+)
+from gridveil.research.audit.bound import estimate_rate
+from gridveil.research.datasets.dataset import PlacedDataset
 from gridveil.research.nonprivate.count_rule import CountRule
 from gridveil.simulate.town import Town
 
@@ -42,16 +48,16 @@ SHOWN = 3.0
 Record = dict[str, Any]
 
 
-def rule_facts(name: str, rule: CountRule, whole: Placed) -> Record:
+def rule_facts(name: str, rule: CountRule, whole: PlacedDataset) -> Record:
     """Return what a rule gives away; some of those whose curve it gives away are tried, to see that it does."""
-    gives = exposed(whole, rule)
+    gives = find_exposed(whole, rule)
     published = publish_by_rule(whole, rule)
     exposed_ones = np.flatnonzero(gives.by_difference)
     tried = np.random.default_rng(0).choice(exposed_ones, min(TRIED, len(exposed_ones)), replace=False)
     errors = [0]
     for household in tried:
         x, y = whole.cells[household]
-        left = whole_wh(published[x, y] - publish_by_rule(without(whole, int(household)), rule)[x, y])
+        left = round_to_wh(published[x, y] - publish_by_rule(remove_household(whole, int(household)), rule)[x, y])
         errors.append(int(np.abs(left - whole.dataset.readings[household]).max()))
     return {
         "name": name,
@@ -66,11 +72,11 @@ def rule_facts(name: str, rule: CountRule, whole: Placed) -> Record:
     }
 
 
-def borders(whole: Placed) -> Record:
+def borders(whole: PlacedDataset) -> Record:
     """Return whom a second publication gives away whose borders lie a few metres further east."""
     moved = Grid(GRID.x0 + METRES, GRID.y0, GRID.x1 + METRES, GRID.y1, GRID.nx, GRID.ny)
     other = replace(whole, grid=moved, cells=Town(moved, WINDOW, town().x, town().y, town().consumption).cells)
-    alone = alone_between(whole, other, CountRule())
+    alone = find_isolated(whole, other, CountRule())
     return {"metres": METRES, "crossed": int((whole.cells != other.cells).any(axis=1).sum()), "alone": len(alone)}
 
 
@@ -82,9 +88,9 @@ def by_values(records: list[Record]) -> Iterator[Record]:
             rates = []
             for which, name in enumerate(("matched", "total")):
                 present, absent = (np.array([r[target][which] for r in of[world]]) for world in (target, "absent"))
-                rates.append((rate_at(present, absent, seed=0), name))
+                rates.append((estimate_rate(present, absent, seed=0), name))
             best, name = max(rates, key=lambda rate: rate[0].true_positives)
-            yield {"epsilon": epsilon, "target": target, "statistic": name, **told(best, epsilon)}
+            yield {"epsilon": epsilon, "target": target, "statistic": name, **as_facts(best, epsilon)}
 
 
 TARGETS = ("absent", "canary", "ordinary")
@@ -120,7 +126,9 @@ def main() -> None:
     of = suspect("ordinary")
     others = np.delete(town().consumption, ordinary(), axis=0) / 1000
     shown = next(r for r in study["difference"] if (r["mechanism"], r["epsilon"]) == ("mosaic", SHOWN))
-    before, after = (publish_by_rule(part, CountRule())[of.cell] for part in (without(whole, ordinary()), whole))
+    before, after = (
+        publish_by_rule(part, CountRule())[of.cell] for part in (remove_household(whole, ordinary()), whole)
+    )
     kept = {
         "made": f"{datetime.now(UTC):%Y-%m-%d}",
         "gridveil": version("gridveil"),
@@ -138,13 +146,13 @@ def main() -> None:
         "shown": {
             "epsilon": SHOWN,
             "true": of.curve.tolist(),
-            "rule": (whole_wh(after - before) / 1000).tolist(),
+            "rule": (round_to_wh(after - before) / 1000).tolist(),
             "mosaic": shown["kwh"],
         },
     }
     KEPT.write_text(json.dumps(kept, indent=1, allow_nan=False) + "\n", "utf-8")
     page = DOCS / "attacks.md"
-    page.write_text(put(page.read_text("utf-8"), kept), "utf-8")
+    page.write_text(replace_tables(page.read_text("utf-8"), kept), "utf-8")
     draw_difference(kept, DOCS / "images" / "attack-difference.png")
     draw_rates(kept, DOCS / "images" / "attack-membership.png")
 

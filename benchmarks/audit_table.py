@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from gridveil.research.audit.words import markdown
+from gridveil.research.audit.report import make_markdown
 
 DOCS = Path(__file__).parent.parent / "docs"
 START, END = "<!-- table: made by benchmarks/audit_table.py -->", "<!-- end of the table -->"
@@ -14,7 +14,7 @@ def main() -> None:
     before, rest = page.read_text().split(START)
     _, after = rest.split(END)
     found = json.loads((DOCS / "audit.json").read_text())
-    page.write_text(f"{before}{START}\n\n{markdown(found)}\n\n{END}{after}")
+    page.write_text(f"{before}{START}\n\n{make_markdown(found)}\n\n{END}{after}")
 
 
 if __name__ == "__main__":

@@ -22,14 +22,14 @@ from typing import Any
 
 from mosaic import BOUNDS, CASES, CLIP, EPSILONS, WORKLOADS
 
+from gridveil.cli import show
 from gridveil.mechanisms.registry import make
 from gridveil.model.arrays import WH_PER_KWH, box_sums, prefix_sums
 from gridveil.publishing.statement import release_with_private_bound
-from gridveil.research.commands.study_bar import study_bar
-from gridveil.research.compare.question import parse_method
-from gridveil.research.compare.study import run_study
+from gridveil.research.compare.compare import parse_method
+from gridveil.research.compare.study import count_trials, run_study
 from gridveil.research.compare.trial import AUTO, Trial
-from gridveil.research.datasets.halves import HalfTowns
+from gridveil.research.datasets.london import HalfTowns
 from gridveil.simulate.sources import SeededLaplace
 from gridveil.simulate.workloads import QUERIES, draw_workload
 from gridveil.trusted.budget import PureDP
@@ -145,8 +145,10 @@ def main() -> None:
         for name, parameters in [parse_method(method)]
     ]
     run = Cover(HalfTowns(given.lcl, given.points, given.weight))
-    with study_bar("coverage") as progress:
-        study = run_study(trials, run, given.study, progress, about={"what": "coverage"}, workers=given.workers)
+    with show.bars() as tell:
+        study = run_study(
+            trials, run, given.study, count_trials(tell, "coverage"), about={"what": "coverage"}, workers=given.workers
+        )
     for trial, error in study.failures.items():
         print(f"{trial}: {error}")
     print(table(study.records))

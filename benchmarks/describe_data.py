@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from gridveil.research.datasets.describe import tables
+from gridveil.research.datasets.catalogue import make_tables
 
 PAGE = Path(__file__).parent.parent / "docs" / "data.md"
 BEGIN, END = "<!-- figures -->\n", "\n<!-- end of figures -->"
@@ -17,7 +17,7 @@ def main() -> None:
     page = PAGE.read_text("utf-8")
     before, rest = page.split(BEGIN)
     after = rest.split(END.strip())[1]
-    PAGE.write_text(f"{before}{BEGIN}{tables()}{END}{after}", "utf-8")
+    PAGE.write_text(f"{before}{BEGIN}{make_tables()}{END}{after}", "utf-8")
 
 
 if __name__ == "__main__":

@@ -19,15 +19,14 @@ from unittest.mock import patch
 
 from mosaic import BOUNDS, CASES, CLIP, EPSILONS
 
+from gridveil.cli import show
 from gridveil.geography.grid import Grid
 from gridveil.mechanisms.mosaic import Mosaic
 from gridveil.model.window import Window
-from gridveil.research.commands.study_bar import study_bar
-from gridveil.research.compare.scoring import Scorer
-from gridveil.research.compare.trial import AUTO
-from gridveil.research.datasets.dataset import Dataset, Placed
-from gridveil.research.datasets.districts import make_districts
-from gridveil.research.datasets.halves import HalfTowns
+from gridveil.research.compare.trial import AUTO, Scorer
+from gridveil.research.datasets.dataset import Dataset, PlacedDataset
+from gridveil.research.datasets.london import HalfTowns
+from gridveil.research.datasets.synthetic import make_districts
 from gridveil.simulate.sources import SeededLaplace
 from gridveil.trusted.budget import PureDP
 from gridveil.trusted.kernel.kernel import Kernel
@@ -40,13 +39,13 @@ PLAN = "gridveil.mechanisms.mosaic.measured.plan_regions"
 Row = dict[str, float | str]
 
 
-def district_town(households: int, seed: int) -> Placed:
+def district_town(households: int, seed: int) -> PlacedDataset:
     """Return an invented town in which districts live by different clocks."""
     town = make_districts(households, grid=GRID, window=WEEK, seed=seed)
-    return Placed(Dataset("districts", "invented", WEEK, 0, town.consumption), GRID, town.cells)
+    return PlacedDataset(Dataset("districts", "invented", WEEK, 0, town.consumption), GRID, town.cells)
 
 
-def errors(placed: Placed, epsilon: float, seed: int) -> tuple[list[float], bool]:
+def errors(placed: PlacedDataset, epsilon: float, seed: int) -> tuple[list[float], bool]:
     """Return mosaic's errors, and whether it found regional profiles."""
     kernel = Kernel(
         placed.source(), placed.dataset.window, budget=PureDP(epsilon), bound=BOUNDS[AUTO], noise=SeededLaplace(seed)
@@ -57,7 +56,7 @@ def errors(placed: Placed, epsilon: float, seed: int) -> tuple[list[float], bool
     return [score["mre"] for score in scores if score["truth"] == "raw"], found
 
 
-def compare(name: str, epsilon: float, town: Callable[[int], Placed], repeats: int) -> Row:
+def compare(name: str, epsilon: float, town: Callable[[int], PlacedDataset], repeats: int) -> Row:
     """Return the errors with and without regional profiles, and their ratio."""
     with_regions, without, found = [], [], 0
     for seed in range(repeats):
@@ -85,7 +84,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, required=True)
     given = parser.parse_args()
     towns = HalfTowns(given.lcl, given.points, given.weight)
-    asked: list[tuple[str, float, Callable[[int], Placed]]] = [
+    asked: list[tuple[str, float, Callable[[int], PlacedDataset]]] = [
         (f"districts, {number:,} households", epsilon, partial(district_town, number)) for number, epsilon in TOWNS
     ]
     asked += [
@@ -94,10 +93,10 @@ def main() -> None:
         for epsilon in EPSILONS
     ]
     rows = []
-    with study_bar("districts") as tell:
+    with show.bars() as tell:
         for done, (name, epsilon, town) in enumerate(asked):
             rows.append(compare(name, epsilon, town, given.repeats))
-            tell(done + 1, len(asked))
+            tell("districts", (done + 1) / len(asked))
             given.out.write_text(json.dumps(rows, indent=1), encoding="utf-8")
     for row in rows:
         print(row)

@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from gridveil.research.datasets.lcl import SAMPLE, START, TUNING_START, hours_of, read_complete
+from gridveil.research.datasets.london import SAMPLE, START, TUNING_START, hours_of, read_complete
 
 SEED = 0
 HOUSEHOLDS = 2000

@@ -5,8 +5,8 @@ from __future__ import annotations
 import time
 
 from gridveil.mechanisms.registry import list_names, make
-from gridveil.research.datasets.datasets import open_dataset
-from gridveil.research.datasets.placements import place_dataset
+from gridveil.research.datasets.catalogue import open_dataset
+from gridveil.research.datasets.dataset import place_dataset
 from gridveil.trusted.budget import PureDP
 from gridveil.trusted.kernel.bound import Bound
 from gridveil.trusted.kernel.kernel import Kernel

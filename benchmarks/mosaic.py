@@ -14,12 +14,12 @@ from collections.abc import Iterator
 from itertools import product
 from pathlib import Path
 
+from gridveil.cli import show
 from gridveil.mechanisms.registry import list_names
-from gridveil.research.commands.study_bar import study_bar
-from gridveil.research.compare.question import parse_method
-from gridveil.research.compare.study import run_study
+from gridveil.research.compare.compare import parse_method
+from gridveil.research.compare.study import count_trials, run_study
 from gridveil.research.compare.trial import AUTO, RunTrial, Trial
-from gridveil.research.datasets.halves import HalfTowns
+from gridveil.research.datasets.london import HalfTowns
 from gridveil.trusted.kernel.bound import Bound
 
 CASES = [*product(("250", "1024", "all"), ("uniform", "normal", "density")), ("1024", "one-per-cell")]
@@ -94,8 +94,9 @@ def main() -> None:
         trials = list(make_trials(given.half, given.bound, methods, epsilons, given.repeats))
         workloads = WORKLOADS
     about = {"study": "halves of London"}
-    with study_bar("mosaic") as tell:
-        study = run_study(trials, RunTrial(towns, workloads), given.study, tell, about=about, workers=given.workers)
+    with show.bars() as tell:
+        report = count_trials(tell, "mosaic")
+        study = run_study(trials, RunTrial(towns, workloads), given.study, report, about=about, workers=given.workers)
     for trial, reason in study.failures.items():
         print(trial, reason)
 

@@ -10,8 +10,8 @@ from itertools import product
 from pathlib import Path
 from typing import NamedTuple
 
-from gridveil.research.compare.scoring import Record
-from gridveil.research.compare.summary import method_of
+from gridveil.research.compare.results import method_of
+from gridveil.research.compare.study import Record
 from gridveil.uncertainty.laplace import t_quantile
 
 OUTER = ("outer", "common")

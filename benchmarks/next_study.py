@@ -26,9 +26,8 @@ from gridveil.model.arrays import WH_PER_KWH, Floats
 from gridveil.model.window import Window
 from gridveil.publishing.next_release import LOOKBACK, compute_average_day
 from gridveil.publishing.statement import release_with_private_bound
-from gridveil.research.datasets.dataset import Dataset, Placed
-from gridveil.research.datasets.lcl import HOUR, load_lcl
-from gridveil.research.datasets.placements import place_dataset
+from gridveil.research.datasets.dataset import Dataset, PlacedDataset, place_dataset
+from gridveil.research.datasets.london import HOUR, load_lcl
 from gridveil.simulate.rehearse import mre_floor, range_sums, wape
 from gridveil.simulate.sources import SeededLaplace
 from gridveil.simulate.workloads import draw_workload
@@ -47,7 +46,7 @@ ZONE = "UTC"  # London's clock in winter
 Shape = tuple[float, ...] | None
 
 
-def publish_weeks(placed: Placed, epsilon: float, seed: int, way: str, stated: Shape) -> list[Floats]:
+def publish_weeks(placed: PlacedDataset, epsilon: float, seed: int, way: str, stated: Shape) -> list[Floats]:
     """Return what each week's release holds, kWh (x, y, t)."""
     made: list[tuple[Window, Floats]] = []
     cubes = []
@@ -64,7 +63,7 @@ def publish_weeks(placed: Placed, epsilon: float, seed: int, way: str, stated: S
     return cubes
 
 
-def scores(placed: Placed, cubes: list[Floats], seed: int) -> Iterator[dict[str, Any]]:
+def scores(placed: PlacedDataset, cubes: list[Floats], seed: int) -> Iterator[dict[str, Any]]:
     """Yield the errors of each week: of the town's hours (by their shape alone, too), and of the paper's queries."""
     truth = placed.truth()
     for week, cube in enumerate(cubes):

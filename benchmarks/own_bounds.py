@@ -17,15 +17,13 @@ from pathlib import Path
 from typing import Any
 
 import gridveil.research.compare
+from gridveil.cli import show
 from gridveil.mechanisms.registry import list_names
-from gridveil.research.commands.study_bar import study_bar
-from gridveil.research.compare.own_bounds import FACTORS, KINDS, scaled_bound
-from gridveil.research.compare.scoring import Record
-from gridveil.research.compare.study import run_study
+from gridveil.research.compare.bounds import FACTORS, KINDS, scaled_bound
+from gridveil.research.compare.study import Record, count_trials, run_study
 from gridveil.research.compare.trial import RunTrial, Trial
-from gridveil.research.datasets.dataset import Placed
-from gridveil.research.datasets.datasets import open_dataset
-from gridveil.research.datasets.placements import place_dataset
+from gridveil.research.datasets.catalogue import open_dataset
+from gridveil.research.datasets.dataset import PlacedDataset, place_dataset
 from gridveil.trusted.kernel.bound import Bound
 
 TABLE = Path(gridveil.research.compare.__file__).parent / "own_bounds.json"
@@ -45,7 +43,7 @@ class TuningTown:
 
     lcl: str | None
 
-    def __call__(self, dataset: str, placement: str, seed: int) -> Placed:
+    def __call__(self, dataset: str, placement: str, seed: int) -> PlacedDataset:
         """Return it placed; every repeat draws other places."""
         data = open_dataset(dataset, Path(self.lcl) if self.lcl else None, tuning=True)
         return place_dataset(data, placement, GRID, seed)
@@ -98,8 +96,9 @@ def main() -> None:
     epsilons = [float(text) for text in given.epsilons.split(",")]
     trials = make_trials(given.mechanisms.split(","), epsilons, given.repeats, window.steps)
     about: dict[str, Any] = {"tuning": DATASET, "lcl": town.lcl, "grid": GRID, "workloads": WORKLOADS}
-    with study_bar("tune bounds") as tell:
-        study = run_study(trials, RunTrial(town, WORKLOADS), given.study, tell, about=about)
+    with show.bars() as tell:
+        report = count_trials(tell, "tune bounds")
+        study = run_study(trials, RunTrial(town, WORKLOADS), given.study, report, about=about)
     for trial, reason in study.failures.items():
         print(f"failed: {trial.mechanism} at epsilon {trial.epsilon:g}, {trial.bound_names[0]}: {reason}")
     bounds: dict[str, dict[str, list[str]]] = json.loads(TABLE.read_text("utf-8"))["bounds"]

@@ -18,13 +18,13 @@ from pathlib import Path
 
 import numpy as np
 
+from gridveil.cli import show
 from gridveil.mechanisms.bounds.bounds import choose_space_bound
 from gridveil.mechanisms.bounds.histogram import Bins, histogram_epsilon
 from gridveil.mechanisms.bounds.population import fit_population
 from gridveil.model.arrays import Floats, Ints
 from gridveil.model.window import Window
-from gridveil.research.commands.study_bar import study_bar
-from gridveil.research.datasets.halves import HalfTowns
+from gridveil.research.datasets.london import HalfTowns
 from gridveil.trusted.kernel.bound import Bound
 
 STEP_BOUND, STEPS, CELLS, SPACE = 23_000, 120, 1024, 0.8
@@ -99,7 +99,7 @@ def main() -> None:
     }
     rows = []
     asked = list(product(kinds, SIZES, EPSILONS))
-    with study_bar("populations") as tell:
+    with show.bars() as tell:
         for done, (kind, number, epsilon) in enumerate(asked, start=1):
             seeds = range(FIRST_SEED, FIRST_SEED + given.seeds)
             off, covered = zip(*(correction(kinds[kind], number, epsilon, seed) for seed in seeds), strict=True)
@@ -113,7 +113,7 @@ def main() -> None:
                     "covered": float(np.mean(covered)),
                 }
             )
-            tell(done, len(asked))
+            tell("populations", done / len(asked))
     given.out.write_text(json.dumps(rows, indent=1), encoding="utf-8")
 
 

@@ -46,8 +46,7 @@ from gridveil.publishing.spec import make_spec
 from gridveil.release.format.label import Label
 from gridveil.release.format.write import write_release
 from gridveil.release.query.open import open_release
-from gridveil.research.audit.effort import Effort
-from gridveil.research.audit.least import least, least_by_whole_runs, least_largest_loss, least_loss
+from gridveil.research.audit.effort import Effort, minimum_bound, minimum_by_runs, minimum_largest_loss, minimum_loss
 from gridveil.simulate.demo import EPSILON
 from gridveil.simulate.sources import SeededLaplace
 from gridveil.simulate.town import DEMO_GRID, DEMO_WINDOW, demo_town
@@ -141,12 +140,16 @@ def audits() -> Entries:
         seeded = cache(partial(SeededLaplace, SEED))  # one and the same for all runs
         with patch.object(audit_module, "ExactNoise", seeded), patch.object(kernel_module, "ExactNoise", seeded):
             carried = audit_module.audit(mechanism, CLAIM, effort)
-        found = sorted([one.lower, one.ceiling, one.runs] for one in carried.findings)
-        whole = [least(mechanism, CLAIM), least_by_whole_runs(mechanism, CLAIM), least_largest_loss(mechanism, CLAIM)]
+        found = sorted([round(one.lower, 9), round(one.ceiling, 9), one.runs] for one in carried.findings)
+        whole = [
+            minimum_bound(mechanism, CLAIM),
+            minimum_by_runs(mechanism, CLAIM),
+            minimum_largest_loss(mechanism, CLAIM),
+        ]
         yield f"audit {mechanism}: exact losses", list(carried.losses.values())
         yield f"audit {mechanism}: lower bounds above zero", [one for one in found if one[0] > 0]
         yield f"audit {mechanism}: findings, faults", [len(found), len(carried.faults), _digest(np.array(found))]
-        yield f"audit {mechanism}: minima", [*whole, *(least_loss(mechanism, name, CLAIM) for name in carried.losses)]
+        yield f"audit {mechanism}: minima", [*whole, *(minimum_loss(mechanism, name, CLAIM) for name in carried.losses)]
 
 
 def _digest(*arrays: Any) -> str:  # noqa: ANN401  # arrays of any type

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import time
 
-from gridveil.research.compare.scoring import Scorer
-from gridveil.research.datasets.datasets import open_dataset
-from gridveil.research.datasets.placements import place_dataset
+from gridveil.research.compare.trial import Scorer
+from gridveil.research.datasets.catalogue import open_dataset
+from gridveil.research.datasets.dataset import place_dataset
 from gridveil.simulate.workloads import WORKLOADS
 
 

@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from gridveil.research.datasets.points import read_points
+from gridveil.research.datasets.dataset import read_points
 
 SEED = 0
 SPREAD = 150 / 111_320

@@ -106,7 +106,7 @@ def test_imports_follow_the_rules_of_folders(path: Path) -> None:
         ("report.page", "from gridveil.publishing.run import publish"),
         ("publishing.run", "from gridveil.simulate.sources import SeededLaplace"),
         ("convert.convert", "from gridveil.serve.app import create_app"),
-        ("simulate.demo", "from gridveil.research.nonprivate.registry import make"),
+        ("simulate.demo", "from gridveil.research.nonprivate import make"),
         ("cli.publish", "from gridveil.research.compare.compare import compare"),
         ("__init__", "from gridveil.research.audit.study import audit"),
         ("research.paper.run", "from gridveil.somewhere.else_ import thing"),

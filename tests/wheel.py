@@ -47,7 +47,7 @@ def main() -> None:
             stderr=subprocess.DEVNULL,
         )
         # Package data: the sample of London households.
-        data = "from gridveil.research.datasets.lcl import load_lcl; assert load_lcl().readings.shape[1] == 220"
+        data = "from gridveil.research.datasets.london import load_lcl; assert load_lcl().readings.shape[1] == 220"
         subprocess.run([PYTHON, "-c", data], check=True, env=environment, cwd=work)
         # Package data: the proof beside the code that it is about.
         if not (work / "site" / "gridveil" / "trusted" / "PROOF.md").is_file():

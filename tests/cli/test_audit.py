@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from gridveil.cli import main as cli
-from gridveil.research.audit import together
-from gridveil.research.audit.study import AuditFinding, Carried
+from gridveil.research.audit import study
+from gridveil.research.audit.study import AttackResult, AuditFinding
 
 
 def audit(monkeypatch: pytest.MonkeyPatch, *flags: object) -> int:
@@ -20,25 +20,26 @@ def audit(monkeypatch: pytest.MonkeyPatch, *flags: object) -> int:
 
 
 @pytest.fixture
-def attained(monkeypatch: pytest.MonkeyPatch) -> dict[str, Carried]:
+def attained(monkeypatch: pytest.MonkeyPatch) -> dict[str, AttackResult]:
     """What the attacks are said to have attained; nothing is run."""
-    said: dict[str, Carried] = {}
-    monkeypatch.setattr(
-        together, "audit_all", lambda names, *_: {name: said.get(name, carried(name)) for name in names}
-    )
+    said: dict[str, AttackResult] = {}
+    monkeypatch.setattr(study, "audit_all", lambda names, *_: {name: said.get(name, carried(name)) for name in names})
     return said
 
 
-def carried(name: str, lower: float = 0.95, *faults: str) -> Carried:
+def carried(name: str, lower: float = 0.95, *faults: str) -> AttackResult:
     def by(statistic: str, attained: float) -> AuditFinding:
         return AuditFinding(name, 1.0, attained, 0.999999, 1000, statistic, 3.1, "all in one step", "given", {})
 
     findings = [by("transcript log-likelihood", lower), by("total of the map", 0.55)]
-    return Carried(findings, {"all in one step": 1.0}, list(faults))
+    return AttackResult(findings, {"all in one step": 1.0}, list(faults))
 
 
 def test_findings_are_written_and_drawn(
-    attained: dict[str, Carried], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+    attained: dict[str, AttackResult],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
 ) -> None:
     del attained
     out, picture = tmp_path / "audit.json", tmp_path / "audit.png"
@@ -60,13 +61,13 @@ def test_findings_are_written_and_drawn(
         (carried("identity", 1.2), "above the claim"),
         (carried("identity", 0.6), "weaker than they were"),
         (carried("identity", 0.9, "something leaks"), "something leaks"),
-        (Carried([], {"all in one step": np.inf}, ["nothing could be run"]), "nothing could be run"),
+        (AttackResult([], {"all in one step": np.inf}, ["nothing could be run"]), "nothing could be run"),
     ],
 )
 def test_a_bad_audit_fails_and_says_why(
-    of_identity: Carried,
+    of_identity: AttackResult,
     words: str,
-    attained: dict[str, Carried],
+    attained: dict[str, AttackResult],
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capfd: pytest.CaptureFixture[str],

@@ -15,9 +15,7 @@ from gridveil.cli import show
 from gridveil.cli.show import StageLines, draw_bars
 from gridveil.model.errors import InputError
 from gridveil.model.progress import Progress
-from gridveil.research.commands.study_bar import study_bar
-from gridveil.research.commands.time_bar import time_bar
-from gridveil.research.paper.run import Progress as Done
+from gridveil.research.compare.study import count_trials
 
 STAGE = "read the tables"
 ERASE_LINE = "\x1b[2K"
@@ -154,15 +152,9 @@ def test_a_log_that_cannot_be_written_ends_nothing() -> None:
 
 
 def test_studies_tell_a_log_too(capsys: pytest.CaptureFixture[str]) -> None:
-    with study_bar("compare") as progress:
-        progress(10, 2000)
-    with time_bar() as show_paper:
-        show_paper(Done("tables", 3, 30, 1.0, 4.0))
-    assert capsys.readouterr().err.splitlines() == [
-        "compare: read the tables",
-        "compare: trials: 0 %, 10 of 2,000",
-        "tables: 25 %, 3 of 30 trials",
-    ]
+    with show.bars() as progress:
+        count_trials(progress, "compare")(50, 2000)
+    assert capsys.readouterr().err.splitlines() == ["compare: 2 %, 50 of 2,000 trials"]
 
 
 def test_with_a_delay_only_what_takes_longer_is_shown(

@@ -111,7 +111,7 @@ def _fresh_worlds() -> Iterator[None]:
 def against(attack: Attack) -> list[str]:
     """What an attack proves against its claim."""
     claim = 0.5 if attack is WATCHED else 1
-    carried = study.carry_out(attack, claim, ERROR)
+    carried = study.run_attack(attack, claim, ERROR)
     over = [f"{found.statistic}: {found.lower}" for found in carried.findings if found.lower > claim]
     return [*carried.faults, *over]
 

@@ -17,14 +17,12 @@ from gridveil.model.files import write_new
 from gridveil.model.window import Window
 from gridveil.publishing.spec import Spec, make_spec
 from gridveil.report.figures.style import as_file, check_format, spaced
-from gridveil.research.compare import own_bounds
-from gridveil.research.compare.compare import as_json, compare, forget_fruitless
-from gridveil.research.compare.compare_figure import draw_comparison
-from gridveil.research.compare.compare_tables import as_text, notes, on_screen, tables
-from gridveil.research.compare.own_bounds import own_bound, scaled_bound
-from gridveil.research.compare.question import ComparisonQuestion, TrialBounds, make_trials, parse_method
-from gridveil.research.compare.study import Study
-from gridveil.research.compare.summary import ComparedCase, ranking, summarise
+from gridveil.research.compare import bounds as own
+from gridveil.research.compare.bounds import TrialBounds, own_bound, scaled_bound
+from gridveil.research.compare.compare import ComparisonQuestion, as_json, compare, make_trials, parse_method
+from gridveil.research.compare.figure import draw_comparison
+from gridveil.research.compare.results import as_text, make_frame, notes, on_screen, rank_methods, summarise, tables
+from gridveil.research.compare.study import Study, discard_failures
 from gridveil.research.datasets.ingested import ingest_town
 from gridveil.simulate.town import DEMO_WINDOW, Town, make_town
 from gridveil.trusted.engines.base.schema import ReadingsTable
@@ -131,7 +129,7 @@ def test_a_kept_file_without_a_successful_trial_blocks_nothing(spec: Spec, tmp_p
 def test_what_is_worth_something_is_kept(tmp_path: Path, text: str) -> None:
     kept = tmp_path / "kept.jsonl"
     kept.write_text(text)
-    forget_fruitless(kept)
+    discard_failures(kept)
     assert kept.read_text() == text
 
 
@@ -140,7 +138,7 @@ def test_a_study_that_is_being_written_is_left_alone(tmp_path: Path) -> None:
     kept.write_text(HEAD)
     with kept.open() as held:
         fcntl.flock(held, fcntl.LOCK_EX)
-        forget_fruitless(kept)
+        discard_failures(kept)
     assert kept.read_text() == HEAD
 
 
@@ -168,7 +166,7 @@ def test_what_cannot_be_asked_is_refused(wrong: dict[str, Any], told: tuple[str,
 
 
 def test_each_method_runs_under_the_common_bound_and_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(own_bounds, "_table", lambda: {"even": {"1": ["clip", "1/2"], "10": ["cap", "1"]}})
+    monkeypatch.setattr(own, "_table", lambda: {"even": {"1": ["clip", "1/2"], "10": ["cap", "1"]}})
     trials = make_trials(
         ComparisonQuestion(("even", "identity"), (1.0, 10.0), 1), TrialBounds(COMMON, OF_STEPS, auto=False), 120
     )
@@ -194,7 +192,7 @@ def test_each_method_runs_under_the_common_bound_and_its_own(monkeypatch: pytest
 def test_methods_choose_bounds_privately_alone_or_beside_the_common_one(
     bounds: TrialBounds, names: list[tuple[str, ...]], clip: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(own_bounds, "_table", dict)
+    monkeypatch.setattr(own, "_table", dict)
     trials = make_trials(ComparisonQuestion(("identity", "count-rule"), (1.0,), 1), bounds, 120)
     assert [(t.mechanism, t.bound_names) for t in trials] == [(m, n) for m in ("identity", "count-rule") for n in names]
     assert all(trial.bound == (OF_STEPS if trial.bound_names == ("auto",) else COMMON) for trial in trials)
@@ -220,7 +218,7 @@ def test_a_method_is_compared_with_itself_under_other_parameters(spec: Spec) -> 
     study, _ = compare(free, ComparisonQuestion(("outer", "outer:share=0.9"), (3.0,), 2), workers=1)
     assert not study.failures
     assert {record["mechanism"] for record in study.records} == {"outer"}
-    assert {case.mechanism for case in summarise(study.records)} == {"outer", "outer:share=0.9"}
+    assert set(make_frame(study.records)["method"]) == {"outer", "outer:share=0.9"}
     assert {record["bound"] for record in study.records} == {"auto"}
     assert {record["bound_step"] for record in study.records} == {23}
     chosen = {record["bound_window"] for record in study.records}
@@ -236,22 +234,22 @@ def test_a_method_is_compared_with_itself_under_other_parameters(spec: Spec) -> 
 def test_what_is_said_of_the_tuning_is_what_the_table_says() -> None:
     about = json.loads((files("gridveil.research.compare") / "own_bounds.json").read_text("utf-8"))["about"]
     assert "lcl" in about
-    assert "London" in own_bounds.TUNED
+    assert "London" in own.TUNED
     for words in ("uniform", "random and large", "2 repeats"):
         assert words in about
-        assert words in own_bounds.TUNED
+        assert words in own.TUNED
 
 
 def test_the_packaged_table_of_bounds_makes_bounds() -> None:
-    for mechanism, tuned in own_bounds._table().items():
+    for mechanism, tuned in own._table().items():
         for epsilon, (kind, factor) in tuned.items():
-            assert kind in own_bounds.KINDS
-            assert factor in own_bounds.FACTORS
+            assert kind in own.KINDS
+            assert factor in own.FACTORS
             assert own_bound(mechanism, float(epsilon), COMMON, 120) == scaled_bound(COMMON, 120, kind, factor)
 
 
-@pytest.mark.parametrize("kind", own_bounds.KINDS)
-@pytest.mark.parametrize("factor", own_bounds.FACTORS)
+@pytest.mark.parametrize("kind", own.KINDS)
+@pytest.mark.parametrize("factor", own.FACTORS)
 def test_scaled_bounds_stay_bounds(kind: str, factor: str) -> None:
     for steps in (1, 7, 120):
         bound = scaled_bound(Bound(3, 5), steps, kind, factor)
@@ -277,15 +275,14 @@ RECORDS = [
 
 
 def test_means_and_spreads_are_over_repeats() -> None:
-    spread = summarise(RECORDS)[ComparedCase("even", 1.0, "own", "random")]
-    assert spread.mean == 10.5
-    assert spread.deviation == pytest.approx(0.5**0.5)
+    case = ("even", 1.0, "own", "random")
+    assert summarise(make_frame(RECORDS)).loc[case].tolist() == [10.5, pytest.approx(0.5**0.5)]
     undefined = [invented("even", 1.0, 0, None), invented("even", 1.0, 1, 4.0)]
-    assert summarise(undefined)[ComparedCase("even", 1.0, "own", "random")] == (4.0, 0.0)
+    assert summarise(make_frame(undefined)).loc[case].tolist() == [4.0, pytest.approx(np.nan, nan_ok=True)]
 
 
-def test_yardsticks_are_not_ranked_though_they_err_less() -> None:
-    assert ranking(summarise(RECORDS)) == ["even", "stpt"]
+def test_baselines_are_not_ranked_though_they_err_less() -> None:
+    assert rank_methods(summarise(make_frame(RECORDS))) == ["even", "stpt"]
     text = as_text(RECORDS)
     assert text.startswith("NOT PRIVATE")
     first = [line for line in text.splitlines() if "│ " in line or "├" in line][:4]
@@ -310,10 +307,10 @@ def test_the_common_bound_is_told_first_and_own_ones_only_where_they_differ() ->
     assert "own" not in same
     text = shown(OTHER, 120)
     assert text.index("1 kWh a step, 192 kWh in all") < text.index("common bound: WAPE")
-    assert text.rindex("common bound: WAPE") < text.index(own_bounds.TUNED[:40]) < text.index("own bound: WAPE")
+    assert text.rindex("common bound: WAPE") < text.index(own.TUNED[:40]) < text.index("own bound: WAPE")
     assert text.count("1 / 96") == 3 * 2  # each method at each epsilon
-    assert "192" not in text[text.index(own_bounds.TUNED[:40]) :]
-    for words in (own_bounds.TUNED[:80], "1 / 96", "1 kWh a step, 192 kWh in all"):
+    assert "192" not in text[text.index(own.TUNED[:40]) :]
+    for words in (own.TUNED[:80], "1 / 96", "1 kWh a step, 192 kWh in all"):
         assert words in as_text(OTHER)
 
 
@@ -352,7 +349,7 @@ def test_tables_fit_narrow_screens_whole(width: int) -> None:
 
 def test_a_method_that_failed_at_an_epsilon_is_missing_there() -> None:
     rest = [record for record in RECORDS if (record["mechanism"], record["epsilon"]) != ("stpt", 3.0)]
-    assert [table.row_count for table in tables(rest)] == [3, 2]
+    assert [table.row_count for table in tables(make_frame(rest))] == [3, 2]
 
 
 def test_high_epsilons_get_plain_words_and_gaps_are_told() -> None:

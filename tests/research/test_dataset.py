@@ -5,15 +5,15 @@ import pytest
 
 from gridveil.geography.grid import Grid
 from gridveil.model.window import Window
-from gridveil.research.datasets.dataset import Dataset, Placed
+from gridveil.research.datasets.dataset import Dataset, PlacedDataset
 
 WINDOW = Window(datetime(2013, 2, 4, tzinfo=UTC), timedelta(hours=1), 2)
 
 
-def placed(train_steps: int) -> Placed:
+def placed(train_steps: int) -> PlacedDataset:
     readings = np.array([[9, 1000, 2000], [9, 10, 20], [9, 500, 0]])[:, 1 - train_steps :]
     cells = np.array([[0, 1], [2, 0], [0, 1]])
-    return Placed(Dataset("three", "made up", WINDOW, train_steps, readings), Grid(0, 0, 3, 2, 3, 2), cells)
+    return PlacedDataset(Dataset("three", "made up", WINDOW, train_steps, readings), Grid(0, 0, 3, 2, 3, 2), cells)
 
 
 @pytest.mark.parametrize("train_steps", [0, 1])

@@ -5,8 +5,8 @@ import pytest
 
 from gridveil.geography.grid import Grid
 from gridveil.model.window import Window
-from gridveil.research.datasets.districts import KINDS, kind_at, make_districts, place_in_sectors
-from gridveil.research.datasets.placements import place
+from gridveil.research.datasets.dataset import place
+from gridveil.research.datasets.synthetic import KINDS, kind_at, make_districts, place_in_sectors
 from gridveil.simulate.town import Town
 
 GRID = Grid(0, 0, 8000, 8000, nx=32, ny=32)

@@ -7,8 +7,7 @@ import pytest
 from tests.codes import has_code
 
 from gridveil.model.errors import UsageError
-from gridveil.research.datasets.halves import WEEKS, HalfTowns
-from gridveil.research.datasets.lcl import SAMPLE
+from gridveil.research.datasets.london import SAMPLE, WEEKS, HalfTowns
 
 
 def towns() -> HalfTowns:

@@ -8,8 +8,8 @@ import pytest
 from tests.codes import has_code
 
 from gridveil.model.errors import InputError
-from gridveil.research.datasets.datasets import open_dataset
-from gridveil.research.datasets.lcl import SAMPLE, START, TUNING_START, hours_of, load_lcl
+from gridveil.research.datasets.catalogue import open_dataset
+from gridveil.research.datasets.london import SAMPLE, START, TUNING_START, hours_of, load_lcl
 
 NOON = datetime(2013, 1, 1, 12, tzinfo=UTC)
 

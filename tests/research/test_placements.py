@@ -8,9 +8,8 @@ from tests.codes import has_code
 
 from gridveil.geography.grid import Grid
 from gridveil.model.errors import InputError, UsageError
-from gridveil.research.datasets.placements import PLACEMENTS, place, place_dataset
-from gridveil.research.datasets.points import Points, read_points
-from gridveil.research.datasets.standins import make_standin
+from gridveil.research.datasets.dataset import PLACEMENTS, Points, place, place_dataset, read_points
+from gridveil.research.datasets.synthetic import make_standin
 
 GRID = Grid(0, 0, 32, 16, nx=32, ny=16)
 TOWN = Points(np.array([0.0, 3.5, 9.0]), np.array([0.0, 1.0, 2.0]), np.array([1.0, 3.0, 0.0]), (0.0, 0.0, 4.0, 2.0))

@@ -4,8 +4,8 @@ from tests.research.towns import small_town
 from tests.work import count_calls
 
 from gridveil.geography.grid import Grid
-from gridveil.research.compare.scoring import Scorer
-from gridveil.research.datasets.dataset import Dataset, Placed
+from gridveil.research.compare.trial import Scorer
+from gridveil.research.datasets.dataset import Dataset, PlacedDataset
 from gridveil.simulate.workloads import AUTHORS, WORKLOADS
 
 ALL = (*WORKLOADS, *AUTHORS, "2x3x4")
@@ -32,7 +32,7 @@ def test_the_truth_has_no_error_against_itself_and_the_clip_is_a_bias() -> None:
 def test_clipping_is_of_readings_not_of_sums() -> None:
     town = small_town()
     readings = np.full((2, 6 + 12), 900)
-    both = Placed(Dataset("two", "", town.dataset.window, 6, readings), town.grid, np.array([[1, 1], [1, 1]]))
+    both = PlacedDataset(Dataset("two", "", town.dataset.window, 6, readings), town.grid, np.array([[1, 1], [1, 1]]))
     assert both.truth(500)[1, 1].tolist() == [1.0] * 12
 
 
@@ -80,7 +80,7 @@ def test_scoring_needs_no_call_for_each_query() -> None:
     town = small_town()
     rng = np.random.default_rng(0)
     dataset = Dataset("paper", "", town.dataset.window, 0, rng.integers(0, 2000, (5000, 120)))
-    placed = Placed(dataset, Grid(0, 0, 32, 32, 32, 32), rng.integers(32, size=(5000, 2)))
+    placed = PlacedDataset(dataset, Grid(0, 0, 32, 32, 32, 32), rng.integers(32, size=(5000, 2)))
 
     def score() -> None:
         Scorer.of(placed, clip=1500, workloads=tuple(WORKLOADS)).score(placed.truth())

@@ -5,10 +5,9 @@ import pytest
 from tests.codes import has_code
 
 from gridveil.model.errors import UsageError
+from gridveil.research.datasets.catalogue import describe, make_tables, measure_clip, open_dataset
 from gridveil.research.datasets.dataset import Dataset
-from gridveil.research.datasets.datasets import open_dataset
-from gridveil.research.datasets.describe import beyond, describe, tables
-from gridveil.research.datasets.standins import CLIPS, TABLE2, make_standin
+from gridveil.research.datasets.synthetic import CLIPS, TABLE2, make_standin
 
 DOCS = Path(__file__).parents[2] / "docs"
 
@@ -108,8 +107,8 @@ def test_clips_are_mean_plus_standard_deviation() -> None:
 
 def test_beyond_counts_readings_and_energy() -> None:
     dataset = make_standin("MI")
-    assert beyond(dataset, 49_500) == (0, 0)
-    readings, energy = beyond(dataset, 0)
+    assert measure_clip(dataset, 49_500) == (0, 0)
+    readings, energy = measure_clip(dataset, 0)
     assert energy == 1
     assert readings == (dataset.readings > 0).mean()
 
@@ -125,4 +124,4 @@ def test_an_unknown_data_set_is_refused_with_the_names() -> None:
 
 
 def test_the_page_shows_the_figures_as_they_are() -> None:
-    assert tables() in (DOCS / "data.md").read_text("utf-8"), "run benchmarks/describe_data.py"
+    assert make_tables() in (DOCS / "data.md").read_text("utf-8"), "run benchmarks/describe_data.py"

@@ -8,7 +8,7 @@ from tests.research.towns import STEPS, SmallTowns, small_town
 
 from gridveil.mechanisms.registry import COMPARISON_ONLY
 from gridveil.model.errors import BudgetError, UsageError
-from gridveil.research import nonprivate as yardsticks
+from gridveil.research import nonprivate
 from gridveil.research.compare.trial import PROMISE, RunTrial, Trial, promise, release
 from gridveil.trusted.kernel.bound import Bound
 
@@ -76,7 +76,7 @@ def test_a_trial_may_choose_its_bound_privately() -> None:
     assert {record["bound_window"] for record in records} == {bound.window / 1000}
 
 
-def test_a_yardstick_has_no_bound_to_choose() -> None:
+def test_a_baseline_has_no_bound_to_choose() -> None:
     exact, _ = release(replace(TRIAL, mechanism="count-rule-5"), small_town())
     again, bound = release(replace(TRIAL, mechanism="count-rule-5", bound_names=("auto",)), small_town())
     np.testing.assert_array_equal(exact, again)
@@ -84,12 +84,12 @@ def test_a_yardstick_has_no_bound_to_choose() -> None:
 
 
 @pytest.mark.parametrize("name", sorted(COMPARISON_ONLY))
-def test_yardsticks_run_and_say_what_they_promise(name: str) -> None:
-    assert set(yardsticks.names()) == set(COMPARISON_ONLY)
-    assert promise(name) == yardsticks.make(name).promise != PROMISE
+def test_baselines_run_and_say_what_they_promise(name: str) -> None:
+    assert set(nonprivate.list_names()) == set(COMPARISON_ONLY)
+    assert promise(name) == nonprivate.make(name).promise != PROMISE
 
 
-def test_a_yardstick_that_hides_cells_is_scored() -> None:
+def test_a_baseline_that_hides_cells_is_scored() -> None:
     records = RUN(replace(TRIAL, mechanism="count-rule-5"))
     assert any(record["suppressed"] for record in records)
     assert all(record["promise"] == promise("count-rule-5") for record in records)

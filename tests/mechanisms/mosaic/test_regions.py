@@ -14,8 +14,8 @@ from gridveil.mechanisms.mosaic.regions import (
     plan_regions,
 )
 from gridveil.model.window import Window
-from gridveil.research.datasets.dataset import Dataset, Placed
-from gridveil.research.datasets.districts import make_districts
+from gridveil.research.datasets.dataset import Dataset, PlacedDataset
+from gridveil.research.datasets.synthetic import make_districts
 from gridveil.simulate.sources import ArraySource, SeededLaplace
 from gridveil.trusted.budget import PureDP
 from gridveil.trusted.kernel.bound import Bound
@@ -29,15 +29,15 @@ BOUND = Bound(23_000, 50_000)
 EXACT = 1e9
 
 
-def placed(*, districts: bool, households: int = 1000) -> Placed:
+def placed(*, districts: bool, households: int = 1000) -> PlacedDataset:
     """A town of districts; or the same one in which everybody has moved to the home of another."""
     town = make_districts(households, grid=GRID, window=WINDOW, seed=0)
     cells = np.stack([town.x // GRID.cell_width, town.y // GRID.cell_height], axis=1).astype(np.int64)
     homes = cells if districts else np.random.default_rng(1).permutation(cells)
-    return Placed(Dataset("town", "invented", WINDOW, 0, town.consumption), GRID, homes)
+    return PlacedDataset(Dataset("town", "invented", WINDOW, 0, town.consumption), GRID, homes)
 
 
-def kernel(town: Placed, epsilon: float, seed: int = 0) -> Kernel:
+def kernel(town: PlacedDataset, epsilon: float, seed: int = 0) -> Kernel:
     source = ArraySource(town.grid, WINDOW, town.cells, town.dataset.readings)
     return Kernel(source, WINDOW, budget=PureDP(epsilon), bound=BOUND, noise=SeededLaplace(seed))
 
@@ -48,7 +48,7 @@ def plan_of(households: float, epsilon: float, grid: Grid = GRID, window: Window
     return plan
 
 
-def fitted(town: Placed, epsilon: float) -> tuple[np.ndarray, RegionalProfiles]:
+def fitted(town: PlacedDataset, epsilon: float) -> tuple[np.ndarray, RegionalProfiles]:
     """The bounded cube, and what a look finds in it that knows totals and profile."""
     plan = plan_of(len(town.cells), epsilon)
     cube = town.source().bounded_cube(WINDOW, BOUND).astype(np.float64)

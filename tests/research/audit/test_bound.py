@@ -6,7 +6,7 @@ from scipy import stats
 from tests.codes import has_code
 
 from gridveil.model.errors import UsageError
-from gridveil.research.audit.bound import DIRECTIONS, Attained, lower_bound, lower_limit, upper_limit
+from gridveil.research.audit.bound import DIRECTIONS, EpsilonBound, lower_bound, lower_limit, upper_limit
 
 RARE = 1e-9
 RESPONSE = 1.0
@@ -76,7 +76,7 @@ def test_worlds_of_the_same_numbers_prove_nothing() -> None:
 def test_certainty_is_found_in_few_runs() -> None:
     """What a leak in words or sizes comes to: 80 runs tested in either world refute a claim of 1."""
     found = lower_bound([1.0] * 160, [0.0] * 160, error=1e-9)
-    assert isinstance(found, Attained)
+    assert isinstance(found, EpsilonBound)
     assert found.lower > 1.0
 
 

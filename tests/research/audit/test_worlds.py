@@ -8,18 +8,18 @@ import pytest
 from tests.codes import has_code
 
 from gridveil.model.errors import GridveilError
-from gridveil.research.audit.canaries import STEPS, TRAIN, canaries, world, worst_of_tree
-from gridveil.research.audit.least import SMALL_CANARY
-from gridveil.research.audit.transcript import Recorder, Repeater, Said, log_ratio, ratios, worst_ratio
+from gridveil.research.audit.canaries import STEPS, TRAIN, list_canaries, make_worlds, worst_of_tree
+from gridveil.research.audit.effort import SMALL_CANARY
+from gridveil.research.audit.transcript import Recorder, Repeater, TranscriptEntry, log_ratio, ratios, worst_ratio
 from gridveil.trusted.kernel.bound import Bound
 from gridveil.trusted.kernel.noise import ExactNoise
 from gridveil.trusted.kernel.staircase import Staircase
 from gridveil.trusted.kernel.transforms import Haar
 
 
-@pytest.mark.parametrize("canary", canaries(), ids=lambda canary: canary.name)
+@pytest.mark.parametrize("canary", list_canaries(), ids=lambda canary: canary.name)
 def test_worlds_differ_by_the_canary_at_its_bound(canary: object) -> None:
-    pair = world(canary, train_steps=TRAIN)
+    pair = make_worlds(canary, train_steps=TRAIN)
     windows = [(pair.window, pair.bound), (pair.window.before(TRAIN), pair.bound.over(STEPS, TRAIN))]
     for window, bound in windows:
         moved = pair.with_canary.bounded_cube(window, bound) - pair.without.bounded_cube(window, bound)
@@ -47,15 +47,15 @@ def test_ratios_are_those_of_the_distributions() -> None:
     answers = np.arange(-40, 41)
     scale, stairs = 3.5, Staircase(delta=6, inner=2, epsilon=0.7)
     for here, there in itertools.product([-4, 0, 3, 11], repeat=2):
-        laplace = Said(np.full(81, here), answers, np.full(81, scale))
+        laplace = TranscriptEntry(np.full(81, here), answers, np.full(81, scale))
         by_hand = [math.log(math.exp(-abs(y - here) / scale) / math.exp(-abs(y - there) / scale)) for y in answers]
         assert ratios(laplace, answers, np.full(81, there)) == pytest.approx(by_hand)
-        staircase = Said(np.full(81, here), answers, np.ones(81), stairs)
+        staircase = TranscriptEntry(np.full(81, here), answers, np.ones(81), stairs)
         by_mass = stairs.log_mass(answers - here) - stairs.log_mass(answers - there)
         assert ratios(staircase, answers, np.full(81, there)) == pytest.approx(by_mass, abs=1e-12)
         for said in (laplace, staircase):
-            one = Said(said.true[:1], answers[:1], said.scales[:1], said.staircase)
-            other = Said(np.array([there]), answers[:1], said.scales[:1], said.staircase)
+            one = TranscriptEntry(said.true[:1], answers[:1], said.scales[:1], said.staircase)
+            other = TranscriptEntry(np.array([there]), answers[:1], said.scales[:1], said.staircase)
             worst = np.abs(ratios(said, answers, np.full(81, there))).max()
             assert worst_ratio([one], [other]) == pytest.approx(worst, abs=1e-12)
 
@@ -63,13 +63,13 @@ def test_ratios_are_those_of_the_distributions() -> None:
 def test_a_transcript_is_played_again_and_another_question_is_noticed() -> None:
     recorder, stairs = Recorder(ExactNoise()), Staircase(delta=5, inner=2, epsilon=1.0)
     noisy = recorder.add(np.array([1, 2]), np.array([3.0, 4.0])), recorder.add_staircase(np.array([5]), stairs)
-    again = Repeater(recorder.said)
+    again = Repeater(recorder.entries)
     assert again.add(np.array([2, 2]), np.array([3.0, 4.0])).tolist() == noisy[0].tolist()
     assert again.add_staircase(np.array([6]), stairs).tolist() == noisy[1].tolist()
-    assert abs(log_ratio(recorder.said, again.said)) <= 1 / 3 + 1
-    assert worst_ratio(recorder.said, again.said) == pytest.approx(1 / 3 + 1)
+    assert abs(log_ratio(recorder.entries, again.entries)) <= 1 / 3 + 1
+    assert worst_ratio(recorder.entries, again.entries) == pytest.approx(1 / 3 + 1)
     for asked in (np.array([3.0, 4.5]), np.array([3.0])):
         with pytest.raises(GridveilError, check=has_code("replay-differs")):
-            Repeater(recorder.said).add(np.zeros(len(asked), dtype=np.int64), asked)
+            Repeater(recorder.entries).add(np.zeros(len(asked), dtype=np.int64), asked)
     with pytest.raises(GridveilError, check=has_code("replay-differs")):
         again.add(np.array([1]), np.array([1.0]))

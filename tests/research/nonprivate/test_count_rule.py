@@ -3,14 +3,14 @@
 import numpy as np
 from tests.research.nonprivate.town import BOUND, place
 
-from gridveil.research.datasets.dataset import Placed
+from gridveil.research.datasets.dataset import PlacedDataset
 from gridveil.research.nonprivate import make
 from gridveil.research.nonprivate.count_rule import CountRule
 
 READINGS = np.random.default_rng(0).integers(100, 900, (40, 24))
 
 
-def released(placed: Placed, rule: CountRule | None = None) -> np.ndarray:
+def released(placed: PlacedDataset, rule: CountRule | None = None) -> np.ndarray:
     return (rule or CountRule()).release(placed, epsilon=1.0, bound=BOUND, clip=10, seed=0)
 
 

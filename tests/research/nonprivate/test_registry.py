@@ -1,4 +1,4 @@
-"""Yardsticks are for the evaluation alone: nobody else imports them, and they never touch a kernel or a release."""
+"""Baselines are for the evaluation alone: nobody else imports them, and they never touch a kernel or a release."""
 
 import ast
 from pathlib import Path
@@ -8,7 +8,7 @@ from tests.codes import has_code
 
 from gridveil.mechanisms import registry as mechanisms
 from gridveil.model.errors import UsageError
-from gridveil.research import nonprivate as yardsticks
+from gridveil.research import nonprivate
 
 SRC = Path(__file__).parents[3] / "src" / "gridveil"
 HOME = SRC / "research" / "nonprivate"
@@ -24,32 +24,32 @@ def imported(path: Path) -> set[str]:
     return names
 
 
-def test_every_yardstick_has_words_and_is_no_mechanism() -> None:
-    assert yardsticks.names() == list(mechanisms.COMPARISON_ONLY)
-    assert not set(yardsticks.names()) & set(mechanisms.list_names())
-    for name in yardsticks.names():
-        assert isinstance(yardsticks.make(name), yardsticks.Yardstick)
-        assert yardsticks.promise(name) == mechanisms.COMPARISON_ONLY[name].promise
-        assert yardsticks.summary(name).endswith(".")
+def test_every_baseline_has_words_and_is_no_mechanism() -> None:
+    assert nonprivate.list_names() == list(mechanisms.COMPARISON_ONLY)
+    assert not set(nonprivate.list_names()) & set(mechanisms.list_names())
+    for name in nonprivate.list_names():
+        assert isinstance(nonprivate.make(name), nonprivate.Baseline)
+        assert nonprivate.make(name).promise == mechanisms.COMPARISON_ONLY[name].promise
+        assert mechanisms.COMPARISON_ONLY[name].summary.endswith(".")
     with pytest.raises(UsageError, check=has_code("baseline-unknown", "'stpt'", "count-rule")):
-        yardsticks.make("stpt")
+        nonprivate.make("stpt")
 
 
 def test_promises_say_that_they_are_weaker() -> None:
     for name in ("count-rule", "count-rule-5", "stpt-leaky"):
-        assert yardsticks.promise(name).startswith("no guarantee")
-    assert "single readings" in yardsticks.promise("markov-quilt")
-    assert "weaker" in yardsticks.promise("markov-quilt")
+        assert nonprivate.make(name).promise.startswith("no guarantee")
+    assert "single readings" in nonprivate.make("markov-quilt").promise
+    assert "weaker" in nonprivate.make("markov-quilt").promise
 
 
-def test_nothing_that_publishes_imports_a_yardstick() -> None:
+def test_nothing_that_publishes_imports_a_baseline() -> None:
     """The evaluation compares with them, and the audit attacks them."""
     for path in SRC.rglob("*.py"):
         if path.relative_to(SRC).parts[0] != "research":
             assert not any("nonprivate" in name for name in imported(path)), path
 
 
-def test_a_yardstick_has_no_kernel_and_no_release() -> None:
+def test_a_baseline_has_no_kernel_and_no_release() -> None:
     for path in HOME.glob("*.py"):
         forbidden = (
             "gridveil.trusted.kernel.kernel",

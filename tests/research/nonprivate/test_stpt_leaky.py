@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from tests.research.nonprivate.town import BOUND, place
 
-from gridveil.research.datasets.dataset import Placed
+from gridveil.research.datasets.dataset import PlacedDataset
 from gridveil.research.nonprivate.stpt_leaky import StptLeaky, noise_scales
 
 TRAIN, STEPS, SIDE = 80, 24, 8
@@ -13,11 +13,11 @@ READINGS = np.random.default_rng(0).gamma(1.0, 400, (SIDE * SIDE, TRAIN + STEPS)
 CLIP = 1000
 
 
-def town(readings: np.ndarray, cells: np.ndarray = CELLS) -> Placed:
+def town(readings: np.ndarray, cells: np.ndarray = CELLS) -> PlacedDataset:
     return place(readings, cells, nx=SIDE, ny=SIDE, train_steps=TRAIN)
 
 
-def release(placed: Placed, epsilon: float = 30.0, seed: int = 0) -> np.ndarray:
+def release(placed: PlacedDataset, epsilon: float = 30.0, seed: int = 0) -> np.ndarray:
     return StptLeaky().release(placed, epsilon, BOUND, CLIP, seed)
 
 

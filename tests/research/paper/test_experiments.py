@@ -5,24 +5,23 @@ import numpy as np
 import pytest
 
 from gridveil.mechanisms.registry import COMPARISON_ONLY
-from gridveil.research.compare.own_bounds import own_bound
-from gridveil.research.compare.question import all_methods
+from gridveil.research.compare.bounds import own_bound
+from gridveil.research.compare.compare import all_methods
 from gridveil.research.compare.trial import steps_before
 from gridveil.research.paper import experiments
-from gridveil.research.paper.experiments import FULL, QUICK, SLOW
-from gridveil.research.paper.stages import stages
+from gridveil.research.paper.experiments import FULL, QUICK, SLOW, make_stages
 from gridveil.research.paper.towns import LONDON, LONDON_TUNED_FROM, PaperTowns, common_bound, method_bound
 from gridveil.trusted.kernel.bound import Bound
 
 
 def test_the_full_run_has_every_method_placement_and_epsilon_ten_times_under_the_common_bound() -> None:
-    trials = experiments.london(FULL, ("uniform", "normal", "density"))
+    trials = experiments.list_london(FULL, ("uniform", "normal", "density"))
     common = Counter(
         (trial.placement, trial.mechanism, trial.epsilon) for trial in trials if trial.bound_names == ("common",)
     )
     assert set(common.values()) == {10}
     assert len(common) == 3 * len(all_methods()) * 4
-    panels = [trial for epsilon, _ in FULL.panels for trial in experiments.panels(FULL, epsilon)]
+    panels = [trial for epsilon, _ in FULL.panels for trial in experiments.list_panels(FULL, epsilon)]
     seen = Counter((t.dataset, t.placement, t.mechanism, t.epsilon) for t in panels if t.bound_names == ("common",))
     assert set(seen.values()) == {10}
     assert len(seen) == 4 * 2 * len(all_methods()) * 4
@@ -31,24 +30,24 @@ def test_the_full_run_has_every_method_placement_and_epsilon_ten_times_under_the
 def test_no_trial_is_there_twice_and_all_quick_ones_are_part_of_the_full_run() -> None:
     towns = PaperTowns()
     for size in (FULL, QUICK):
-        for stage in stages(size, towns):
+        for stage in make_stages(size, towns):
             assert len(set(stage.trials)) == len(stage.trials), stage.title
-    full = {trial for stage in stages(FULL, towns) for trial in stage.trials}
-    quick = {trial for stage in stages(QUICK, towns) for trial in stage.trials}
+    full = {trial for stage in make_stages(FULL, towns) for trial in stage.trials}
+    quick = {trial for stage in make_stages(QUICK, towns) for trial in stage.trials}
     assert quick <= full
 
 
 def test_the_most_telling_comes_first() -> None:
-    order = [stage.title for stage in stages(FULL, PaperTowns())]
+    order = [stage.title for stage in make_stages(FULL, PaperTowns())]
     assert order[:2] == ["London", "stand-ins at epsilon 30"]
     assert order[-1] == "stand-ins at epsilon 10, 3, 1, networks"
-    assert [trial.epsilon for trial in stages(FULL, PaperTowns())[-1].trials[:1]] == [10.0]
-    methods = [trial.mechanism for trial in experiments.london(FULL, ("uniform",))]
+    assert [trial.epsilon for trial in make_stages(FULL, PaperTowns())[-1].trials[:1]] == [10.0]
+    methods = [trial.mechanism for trial in experiments.list_london(FULL, ("uniform",))]
     first_slow = next(number for number, name in enumerate(methods) if name in SLOW)
     assert set(methods[first_slow:]) == set(SLOW)
 
 
-def test_methods_have_their_own_bounds_and_yardsticks_the_common_one() -> None:
+def test_methods_have_their_own_bounds_and_baselines_the_common_one() -> None:
     assert common_bound("CER") == Bound(1850, 1850 * 120)
     assert common_bound(LONDON) == Bound(20_000, 136_800)
     for name in all_methods():
@@ -56,12 +55,12 @@ def test_methods_have_their_own_bounds_and_yardsticks_the_common_one() -> None:
         tuned = own_bound(name, 30.0, LONDON_TUNED_FROM, 120)
         assert own == (common_bound(LONDON) if name in COMPARISON_ONLY else tuned)
     # One run stands for both, if the two are the same.
-    trials = experiments.london(FULL, ("uniform",))
+    trials = experiments.list_london(FULL, ("uniform",))
     assert all(trial.bound != common_bound(LONDON) for trial in trials if trial.bound_names == ("own",))
 
 
 def test_the_paper_s_budget_of_the_pattern() -> None:
-    trials = experiments.patterns(FULL)
+    trials = experiments.list_patterns(FULL)
     assert {trial.per_point for trial in trials} == {0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5}
     assert {trial.depth for trial in trials if trial.per_point == 0.1} == {0, 1, 2, 3, 4, 5}
     assert steps_before("stpt") * 0.1 == pytest.approx(10)

@@ -3,14 +3,14 @@
 import numpy as np
 import pytest
 
-from gridveil.research.paper.pattern import METHODS, PatternTrial, RunPattern, honest
-from gridveil.research.paper.runtime import LEARNING, RunRuntime, RuntimeTrial
+from gridveil.research.paper.experiments import PATTERN_DEPTHS
 from gridveil.research.paper.towns import PaperTowns
+from gridveil.research.paper.trials import LEARNING, PatternTrial, RunPattern, RunRuntime, RuntimeTrial, learn_private
 
 torch = pytest.importorskip("torch")
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", PATTERN_DEPTHS)
 def test_a_pattern_is_scored_in_its_own_units(method: str) -> None:
     trial = PatternTrial("CA", "uniform", method, 0.1, 0, 1510, 0)
     (record,) = RunPattern(PaperTowns())(trial)
@@ -24,7 +24,7 @@ def test_a_pattern_is_scored_in_its_own_units(method: str) -> None:
 def test_an_exact_pattern_of_one_block_follows_the_map() -> None:
     """With a huge budget and no tree, the refined pattern has the level of the map: its mean is right within 15 %."""
     placed = PaperTowns()("CA", "uniform", 0)
-    made, truth = honest(PatternTrial("CA", "uniform", "stpt", 1e4, 0, 1510, 0), placed)
+    made, truth = learn_private(PatternTrial("CA", "uniform", "stpt", 1e4, 0, 1510, 0), placed)
     assert made.shape == truth.shape == (32, 32, 120)
     assert made.mean() == pytest.approx(truth.mean(), rel=0.15)
     assert np.ptp(made, axis=(0, 1)).max() == pytest.approx(0)

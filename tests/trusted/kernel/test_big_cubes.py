@@ -95,7 +95,7 @@ def test_noise_that_remembers_true_answers_is_not_written_over(slab: int) -> Non
     kernel = Kernel(source, source.window, budget=PureDP(1), bound=bound, noise=recorder)
     with sizes(held=0, slab=slab):
         kernel.session().sums(None, 1.0)
-    true = np.concatenate([said.true for said in recorder.said])
+    true = np.concatenate([said.true for said in recorder.entries])
     np.testing.assert_array_equal(true, source.bounded_cube(source.window, bound).ravel())
 
 

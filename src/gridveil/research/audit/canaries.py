@@ -84,7 +84,7 @@ class Canary:
     private_bound: bool = False
 
 
-def canaries() -> list[Canary]:
+def list_canaries() -> list[Canary]:
     """Return all canaries.
 
     A household loses most at a corner of what the bound allows: some steps full, the others empty (the loss is convex).
@@ -106,20 +106,15 @@ def canaries() -> list[Canary]:
     ]
 
 
-def worlds(*, train_steps: int = 0) -> list[Worlds]:
-    """Return the worlds of all canaries, `train_steps` (a multiple of `STEPS`) before the published window included.
+def make_worlds(canary: Canary, *, train_steps: int = 0) -> Worlds:
+    """Return the worlds with and without a canary, `train_steps` (a multiple of `STEPS`) before the window included.
 
-    Every world goes through the real ingest once; what the kernel asks of it is asked once and remembered.
+    Both go through the real ingest once; what the kernel asks of them is computed once and cached.
     """
-    return [world(canary, train_steps=train_steps) for canary in canaries()]
-
-
-def world(canary: Canary, *, train_steps: int = 0) -> Worlds:
-    """Return the worlds with and without a canary."""
     return Worlds(
         canary.name,
-        _ingested(canary, train_steps, present=True),
-        _ingested(canary, train_steps, present=False),
+        _ingest_world(canary, train_steps, present=True),
+        _ingest_world(canary, train_steps, present=False),
         GRID,
         WINDOW,
         canary.bound,
@@ -144,8 +139,8 @@ def worst_of_tree(full: int) -> tuple[int, ...]:
     return max(combinations(range(STEPS), full), key=moved)
 
 
-class Remembered:
-    """A source that asks another each question once."""
+class CachedSource:
+    """A source that asks another each question once, and caches the answer."""
 
     def __init__(self, source: Source) -> None:
         self.grid, self.window = source.grid, source.window
@@ -168,7 +163,7 @@ class Remembered:
         return self._count_once(window, step_bound, tuple(edges.tolist()))
 
 
-def _ingested(canary: Canary, train_steps: int, *, present: bool) -> Source:
+def _ingest_world(canary: Canary, train_steps: int, *, present: bool) -> Source:
     """Write the tables of a world, and return what the real ingest makes of them."""
     homes, rows = _town(canary, train_steps)
     if present:
@@ -179,7 +174,7 @@ def _ingested(canary: Canary, train_steps: int, *, present: bool) -> Source:
         _write(readings, rows)
         _write(households, homes)
         source, _ = ingest(ReadingsTable(str(readings)), HouseholdsTable(str(households)), GRID, _read(train_steps))
-        return Remembered(source)
+        return CachedSource(source)
 
 
 def _read(train_steps: int) -> Window:

@@ -1,4 +1,4 @@
-"""Which attacks are made on a mechanism, and how often each is run: fixed beforehand, so that errors can be shared."""
+"""The attacks on each mechanism, how often each is run, and what they must attain."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gridveil.publishing.spec import DEFAULT_MECHANISM
-from gridveil.research.audit.canaries import canaries
+from gridveil.research.audit.canaries import list_canaries
 from gridveil.research.audit.statistics import FILE_STATISTICS, STATISTICS
 
 ERROR = 1e-6
@@ -30,7 +30,7 @@ VARIANTS: dict[str, dict[str, Any]] = {"mosaic": {"noise": "staircase"}}
 class Effort:
     """How often each attack is run, in either world.
 
-    identity, fast, slow: whole runs with the first canary, of identity (the yardstick of the audit itself), of others
+    identity, fast, slow: whole runs with the first canary, of identity (the baseline of the audit itself), of others
         that are fast, and of slow ones.
     watched: whole runs with some other canaries: enough to see what is certain, or nearly so.
     written: how many of the runs with the first canary also write the release, of the mechanisms in `WRITTEN`.
@@ -70,11 +70,11 @@ class Attack:
         return 1 + (len(STATISTICS) if self.runs else 0) + (len(FILE_STATISTICS) if self.written else 0)
 
 
-def attacks_on(mechanism: str, effort: Effort) -> list[Attack]:
+def list_attacks(mechanism: str, effort: Effort) -> list[Attack]:
     """Return all attacks on a mechanism."""
     found = []
-    for canary in canaries():
-        runs = _runs(mechanism, canary.name, effort)
+    for canary in list_canaries():
+        runs = _count_runs(mechanism, canary.name, effort)
         written = min(runs, effort.written) if canary.name == FIRST and mechanism in WRITTEN else 0
         found.append(Attack(mechanism, canary.name, runs, written, effort.pairs, effort.draws))
     if mechanism in VARIANTS:
@@ -82,13 +82,89 @@ def attacks_on(mechanism: str, effort: Effort) -> list[Attack]:
     return found
 
 
-def error_of_each(mechanisms: Iterable[str], effort: Effort) -> float:
+def share_error(mechanisms: Iterable[str], effort: Effort) -> float:
     """Return the error that every single lower bound may have, so that all together have `ERROR` (Bonferroni)."""
-    return ERROR / sum(attack.tests for name in mechanisms for attack in attacks_on(name, effort))
+    return ERROR / sum(attack.tests for name in mechanisms for attack in list_attacks(name, effort))
 
 
-def _runs(mechanism: str, canary: str, effort: Effort) -> int:
+def _count_runs(mechanism: str, canary: str, effort: Effort) -> int:
     if canary == FIRST:
         return effort.identity if mechanism == "identity" else effort.slow if mechanism in SLOW else effort.fast
     by_default = mechanism == DEFAULT_MECHANISM and canary == "private bound"
     return effort.watched if by_default or canary in WATCHED else 0
+
+
+AT_EPSILON = 1.0
+"""The minimum is stated for this epsilon."""
+
+MINIMA: dict[str, float] = {
+    "mosaic": 0.45,
+    "stpt": 0.45,
+    "stpt-paper": 0.02,
+    "outer": 0.6,
+    "pgm": 0.6,
+    "even": 0.7,
+    "identity": 0.7,
+    "fourier": 0.25,
+    "fourier-20": 0.25,
+    "wavelet": 0.35,
+    "wavelet-20": 0.35,
+    "fast": 0.5,
+    "ar1": 0.7,
+    "ug": 0.6,
+    "ag": 0.5,
+    "granularity": 0.5,
+    "dpcube": 0.5,
+    "htf": 0.5,
+    "dawa": 0.35,
+    "hb": 0.7,
+    "privelet": 0.5,
+    "hdmm": 0.7,
+}
+"""By mechanism. A lower bound below its minimum means that an attack got weaker, or that there is too much noise."""
+
+
+RUN_MINIMA: dict[str, float] = {"identity": 0.5}
+"""What whole runs must attain, by the release alone: 10,000 of identity do. Of others there are too few."""
+
+LARGEST_LOSS, LARGEST_LOSS_MINIMA = 0.99, {"stpt-paper": 0.6}
+"""The exact loss that some canary must have, and mechanisms where it is less: the claim, where calibration is tight."""
+
+LOSS = 0.9
+"""The exact loss that every canary must have: nearly the claim. One that is not there loses nothing."""
+LOSS_MINIMA: dict[str, float] = {
+    "stpt-paper": 0.3,
+    "fourier": 0.15,
+    "fourier-20": 0.15,
+    "wavelet": 0.2,
+    "wavelet-20": 0.2,
+    "fast": 0.2,
+    "dawa": 0.3,
+    "privelet": 0.25,
+}
+"""Where it is less, by mechanism: noise is set by the worst household of all, and not every canary is that one."""
+SMALL_CANARY, SMALL_LOSS = "one step over its bound", 0.05
+"""A canary whose step bound keeps it far below the window bound loses less: what it must lose at all mechanisms."""
+
+
+def minimum_bound(mechanism: str, epsilon: float) -> float | None:
+    """Return the minimum for a mechanism; `None` where none is stated."""
+    return MINIMA.get(mechanism) if epsilon == AT_EPSILON else None
+
+
+def minimum_by_runs(mechanism: str, epsilon: float) -> float | None:
+    """Return the minimum for the whole runs of a mechanism; `None` where none is stated."""
+    return RUN_MINIMA.get(mechanism) if epsilon == AT_EPSILON else None
+
+
+def minimum_largest_loss(mechanism: str, epsilon: float) -> float | None:
+    """Return what the largest exact loss of all attacks must come to; `None` where nothing is stated."""
+    stated = mechanism in MINIMA and epsilon == AT_EPSILON
+    return LARGEST_LOSS_MINIMA.get(mechanism, LARGEST_LOSS) if stated else None
+
+
+def minimum_loss(mechanism: str, attack: str, epsilon: float) -> float | None:
+    """Return the smallest exact loss that an attack must come to; `None` where none is stated."""
+    if mechanism not in MINIMA or epsilon != AT_EPSILON:
+        return None
+    return SMALL_LOSS if attack == SMALL_CANARY else LOSS_MINIMA.get(mechanism, LOSS)

@@ -1,22 +1,25 @@
-"""One run of the real path, from the kernel to the label and the files, on a world that was ingested before."""
+"""One run of the real path, from the kernel to the label and the files, and its replay in the other world."""
 
 from __future__ import annotations
 
 import tempfile
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, is_dataclass
 from datetime import date
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from gridveil.mechanisms.registry import list_defaults
 from gridveil.model.arrays import WH_PER_KWH
+from gridveil.model.errors import GridveilError
 from gridveil.publishing.plan import Plan
 from gridveil.publishing.spec import make_spec
 from gridveil.publishing.statement import make_label, release_with_private_bound
 from gridveil.release.format.label import Label
 from gridveil.release.format.write import write_release
 from gridveil.research.audit.canaries import TRAIN, Worlds
-from gridveil.research.audit.transcript import Recorder, Said
+from gridveil.research.audit.transcript import Recorder, Repeater, TranscriptEntry, TranscriptPair
 from gridveil.trusted.budget import PureDP
 from gridveil.trusted.kernel import kernel as trusted
 from gridveil.trusted.kernel.kernel import Kernel, Record, Source
@@ -65,7 +68,7 @@ class Outcome:
     estimate: Estimate
     label: Label
     records: tuple[Record, ...]
-    transcript: tuple[Said, ...] = ()
+    transcript: tuple[TranscriptEntry, ...] = ()
     files: dict[str, bytes] = field(default_factory=dict)
 
 
@@ -83,11 +86,11 @@ def run_once(case: AuditCase, *, canary: bool, noise: Noise | None = None, write
     else:
         estimate = plan.mechanism.release(kernel.session())
     label = make_label(plan, kernel, estimate, TODAY)
-    return Outcome(estimate, label, kernel.records, files=_files(plan, estimate, label) if write else {})
+    return Outcome(estimate, label, kernel.records, files=_write_files(plan, estimate, label) if write else {})
 
 
 def run_recorded(case: AuditCase, *, canary: bool, noise: Noise | None = None, write: bool = False) -> Outcome:
-    """Publish once with the kernel's noise, or another, and write the transcript down.
+    """Publish once with the kernel's noise, or another, and record the transcript.
 
     The label then says that the noise is a test's, because the kernel believes no wrapper; nothing else differs.
     """
@@ -95,11 +98,38 @@ def run_recorded(case: AuditCase, *, canary: bool, noise: Noise | None = None, w
     own: Noise = trusted.ExactNoise()  # type: ignore[attr-defined]  # the kernel's import of it
     recorder = Recorder(own if noise is None else noise)
     outcome = run_once(case, canary=canary, noise=recorder, write=write)
-    return Outcome(outcome.estimate, outcome.label, outcome.records, tuple(recorder.said), outcome.files)
+    return Outcome(outcome.estimate, outcome.label, outcome.records, tuple(recorder.entries), outcome.files)
 
 
-def _files(plan: Plan, estimate: Estimate, label: Label) -> dict[str, bytes]:
+def _write_files(plan: Plan, estimate: Estimate, label: Label) -> dict[str, bytes]:
     with tempfile.TemporaryDirectory(prefix="gridveil-") as folder:
         path = Path(folder) / "release"
         write_release(path, grid=plan.grid, window=plan.window, estimate=estimate, label=label)
         return {file.name: file.read_bytes() for file in sorted(path.iterdir())}
+
+
+def replay_run(case: AuditCase, *, canary: bool) -> TranscriptPair:
+    """Record a run, and replay its noisy answers in the other world; refuse if that leads to another release."""
+    first = run_recorded(case, canary=canary)
+    repeater = Repeater(first.transcript)
+    second = run_once(case, canary=not canary, noise=repeater)
+    if len(repeater.entries) < len(first.transcript) or not is_same(first, second):
+        msg = "the same noisy answers led to another release: something beside them depends on the data"
+        raise GridveilError(msg, code="replay-differs")
+    here, there = first.transcript, tuple(repeater.entries)
+    return TranscriptPair(here, there) if canary else TranscriptPair(there, here)
+
+
+def is_same(first: Outcome, second: Outcome) -> bool:
+    """Whether two runs came to the same: values, error bars and label, bit by bit."""
+    return _equal(first.estimate, second.estimate) and first.label == second.label and first.records == second.records
+
+
+def _equal(one: object, other: object) -> bool:
+    """Whether two values, or dataclasses of arrays, are the same."""
+    if is_dataclass(one):
+        parts = (field.name for field in fields(one))
+        return type(one) is type(other) and all(_equal(getattr(one, part), getattr(other, part)) for part in parts)
+    if isinstance(one, np.ndarray):
+        return np.array_equal(one, np.asarray(other), equal_nan=True)
+    return one == other

@@ -38,9 +38,16 @@ def run(
     from gridveil.model.errors import GridveilError, UsageError
     from gridveil.model.files import check_new, write_new
     from gridveil.research.audit.effort import Effort
-    from gridveil.research.audit.result import as_json, entries, objections, powerless
-    from gridveil.research.audit.together import audit_all
-    from gridveil.research.audit.words import table, verdict
+    from gridveil.research.audit.report import (
+        as_json,
+        draw_audit,
+        list_objections,
+        list_powerless,
+        make_entries,
+        make_table,
+        state_verdict,
+    )
+    from gridveil.research.audit.study import audit_all
     from gridveil.trusted.budget import PureDP
 
     if every == (mechanism is not None):
@@ -49,27 +56,26 @@ def run(
     chosen = list_names() if mechanism is None else [mechanism]
     claim = float(PureDP(epsilon).epsilon)
     for name in chosen:
-        make(name, {})  # an unknown one is told now
+        make(name, {})  # refuses an unknown one now
     check_new([json, figure])
     if figure is not None:
         from gridveil.report.figures.style import as_file, check_format
-        from gridveil.research.audit.figure import draw_audit
 
         kind = check_format(figure)
     with show.bars() as tell:
-        found = entries(audit_all(chosen, epsilon, Effort(), lambda done: tell("attack", done)), claim)
+        found = make_entries(audit_all(chosen, epsilon, Effort(), lambda done: tell("attack", done)), claim)
     console = Console(highlight=False, markup=False)
     console.width = console.width if console.is_terminal else WIDE
-    console.print(table(found))
+    console.print(make_table(found))
     if json is not None:
         write_new(json, as_json(found))
         show.out.print(f"Wrote {json}")
     if figure is not None:
         write_new(figure, as_file(draw_audit(found), kind))
         show.out.print(f"Wrote {figure}")
-    for words in powerless(found):
+    for words in list_powerless(found):
         show.out.print(words)
-    if wrong := objections(found):
+    if wrong := list_objections(found):
         msg = "the audit objects:\n" + "\n".join(f"  {one}" for one in wrong)
         raise GridveilError(msg, code="audit-objects")
-    show.out.print(verdict(found))
+    show.out.print(state_verdict(found))

@@ -10,8 +10,8 @@ import typer
 from gridveil.model.errors import GridveilError, UsageError
 from gridveil.research.commands import require_libraries
 
-MOST_TOLD = 10
-"""Failures that are shown in words."""
+MAX_SHOWN = 10
+"""Failures that are listed."""
 
 app = typer.Typer(help="Run published experiments again. NOT PRIVATE: they look at true values.", no_args_is_help=True)
 
@@ -23,7 +23,7 @@ def _group() -> None:
 
 @app.command()
 def paper(
-    out: Annotated[Path, typer.Option(help="Folder for trials, figures, numbers and the report")],
+    out: Annotated[Path, typer.Option(help="Folder for trials, tables and figures")],
     quick: Annotated[bool, typer.Option("--quick", help="A look in minutes: one repeat, fewer settings")] = False,
     data: Annotated[str | None, typer.Option(help="lcl=PATH: the full London extract, not the sample")] = None,
     points: Annotated[
@@ -31,59 +31,53 @@ def paper(
     ] = None,
     weight: Annotated[str, typer.Option(help="The column of --points that has the weights")] = "weight",
     report_only: Annotated[
-        bool, typer.Option("--report-only", help="Run nothing: report on what --out has by now")
+        bool, typer.Option("--report-only", help="Run nothing: tables and figures of what --out has by now")
     ] = False,
 ) -> None:
-    """Regenerate every experiment of the STPT paper's section 5, and the report on them.
+    """Run every experiment of the STPT paper's section 5 again: hours in full.
 
-    A run that is stopped goes on where it was when it is started again with the same --out. The report,
-    OUT/reproduction.md with the files in OUT/reproduction, is made at the end; in a full run after every stage.
+    A run that is stopped goes on where it was when it is started again with the same --out. Tables (CSV) and figures
+    are written to OUT/reproduction at the end; in a full run after every stage.
     """
     require_libraries("bench")
     from gridveil.cli import show
-    from gridveil.research.commands.time_bar import time_bar
     from gridveil.research.compare.compare import NOT_PRIVATE
-    from gridveil.research.paper.experiments import FULL, QUICK
-    from gridveil.research.paper.report import write_report
-    from gridveil.research.paper.run import estimate, read_results, run_stages
-    from gridveil.research.paper.stages import stages
-    from gridveil.research.paper.towns import PaperTowns, read_density
+    from gridveil.research.datasets.london import read_density
+    from gridveil.research.paper.experiments import FULL, QUICK, make_stages
+    from gridveil.research.paper.run import read_results, run_stages, write_results
+    from gridveil.research.paper.towns import PaperTowns
 
-    towns = PaperTowns(_lcl(data), str(points.absolute()) if points else None, weight)
-    if points is not None:
-        read_density(towns)  # what is wrong with it is told now, not after an hour
+    towns = PaperTowns(_parse_data(data), str(points.absolute()) if points else None, weight)
+    if towns.points:
+        read_density(towns.points, weight)  # fails now, not after an hour
     size = QUICK if quick else FULL
-    todo = stages(size, towns)
-
-    def nothing() -> None:
-        """Leave the report of a run that takes minutes to its end."""
+    stages, folder = make_stages(size, towns), out / "reproduction"
 
     def write() -> None:
-        write_report(read_results(todo, out), size, towns, out)
+        write_results(read_results(stages, out), size, folder)
+
+    def wait() -> None:
+        """Leave the results of a run that takes minutes to its end."""
 
     show.operator.print(NOT_PRIVATE, style="bold red")
-    at = estimate(todo, out)
-    if report_only:
-        if not at.done:
-            msg = f"--report-only: {out} has no trials to report on; run without it first"
-            raise UsageError(msg, code="no-trials")
-        write()
-    else:
-        left = (at.seconds - at.seconds_done) / 60
-        show.operator.print(
-            f"{at.done:,} of {at.total:,} trials are done; the others may take {left:,.0f} minutes here."
-        )
-        with time_bar() as tell:
-            failures = run_stages(todo, towns, out, tell, after=nothing if quick else write)
-        write()
-        if failures:
-            lines = "\n".join(f"  {failure}" for failure in failures[:MOST_TOLD])
-            msg = f"{len(failures)} trials failed, and the report is without them; the first are\n{lines}"
-            raise GridveilError(msg, code="trials-failed")
-    show.out.print(f"Wrote {out / 'reproduction.md'}, and figures and numbers to {out / 'reproduction'}")
+    before = read_results(stages, out)
+    show.operator.print(f"{before.done:,} of {before.total:,} trials are done.")
+    failures = []
+    if not report_only:
+        with show.bars() as tell:
+            failures = run_stages(stages, towns, out, tell, after=wait if quick else write)
+    elif not before.done:
+        msg = f"--report-only: {out} has no trials to report on; run without it first"
+        raise UsageError(msg, code="no-trials")
+    write()
+    if failures:
+        lines = "\n".join(f"  {failure}" for failure in failures[:MAX_SHOWN])
+        msg = f"{len(failures)} trials failed, and the tables are without them; the first are\n{lines}"
+        raise GridveilError(msg, code="trials-failed")
+    show.out.print(f"Wrote tables and figures to {folder}")
 
 
-def _lcl(data: str | None) -> str | None:
+def _parse_data(data: str | None) -> str | None:
     if data is None:
         return None
     name, _, path = data.partition("=")

@@ -77,10 +77,9 @@ def run(
 
     from gridveil.cli import show
     from gridveil.model.files import check_new, write_new
-    from gridveil.research.commands.study_bar import study_bar
-    from gridveil.research.compare.compare import NOT_PRIVATE, as_json, compare
-    from gridveil.research.compare.compare_tables import as_text, notes, on_screen
-    from gridveil.research.compare.question import ComparisonQuestion, all_methods
+    from gridveil.research.compare.compare import NOT_PRIVATE, ComparisonQuestion, all_methods, as_json, compare
+    from gridveil.research.compare.results import as_text, notes, on_screen
+    from gridveil.research.compare.study import count_trials
 
     question = ComparisonQuestion(
         mechanisms=tuple(all_methods() if mechanisms == "all" else dict.fromkeys(_listed(mechanisms))),
@@ -102,15 +101,16 @@ def run(
     check_new([json, text, figure])
     if figure is not None:
         from gridveil.report.figures.style import as_file, check_format
-        from gridveil.research.compare.compare_figure import draw_comparison
+        from gridveil.research.compare.figure import draw_comparison
 
         kind = check_format(figure)
     keep = json.with_name(json.name + PARTIAL) if json else None
     settings = o.spec_from(source, flags if bound is None else {**flags, "bound": bound}, spec)
     show.operator.print(NOT_PRIVATE, style="bold red")
     try:
-        with study_bar("compare") as tell:
-            study, report = compare(settings, question, keep, tell)
+        with show.bars() as tell:
+            tell("read the tables", 0.0)
+            study, report = compare(settings, question, keep, count_trials(tell, "compare"))
     except KeyboardInterrupt as error:
         raise Interrupted(AGAIN if keep else NOT_KEPT, code="interrupted") from error
     show.report(report, show.operator)
@@ -136,10 +136,10 @@ def _stop_at_failures(study: Study[Trial], keep: Path | None) -> None:
     """Tell what failed, once per method and reason."""
     if not study.failures:
         return
-    from gridveil.research.compare.summary import method
+    from gridveil.research.compare.results import name_method
 
     reasons = dict.fromkeys(
-        (method(trial.mechanism, dict(trial.parameters)), reason) for trial, reason in study.failures.items()
+        (name_method(trial.mechanism, dict(trial.parameters)), reason) for trial, reason in study.failures.items()
     )
     lines = "\n".join(f"  {mechanism}: {reason}" for mechanism, reason in reasons)
     if keep and not study.records:

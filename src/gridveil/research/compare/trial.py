@@ -1,7 +1,8 @@
-"""One trial: a method, on one data set, once. What it makes is scored and thrown away; nothing of it is private."""
+"""One trial: a method on one data set, run once and scored against the truth. Nothing of it is private."""
 
 from __future__ import annotations
 
+import math
 import time
 import zlib
 from collections.abc import Callable
@@ -9,18 +10,78 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
+import numpy as np
+
 from gridveil.mechanisms.registry import COMPARISON_ONLY, make, train_steps
-from gridveil.model.arrays import WH_PER_KWH, Floats
+from gridveil.model.arrays import WH_PER_KWH, Floats, Ints, box_sums, prefix_sums
 from gridveil.model.errors import UsageError
 from gridveil.publishing.statement import release_with_private_bound
-from gridveil.research import nonprivate as yardsticks
-from gridveil.research.compare.scoring import Record, Scorer
-from gridveil.research.datasets.dataset import Placed
+from gridveil.research import nonprivate
+from gridveil.research.compare.study import Record
+from gridveil.research.datasets.dataset import PlacedDataset
+from gridveil.simulate.rehearse import bias, mae, mre, mre_authors, mre_floor, wape
 from gridveil.simulate.sources import SeededLaplace
-from gridveil.simulate.workloads import QUERIES, WORKLOADS
+from gridveil.simulate.workloads import AUTHORS, QUERIES, WORKLOADS, draw_workload
 from gridveil.trusted.budget import PureDP
 from gridveil.trusted.kernel.bound import Bound
 from gridveil.trusted.kernel.kernel import Kernel
+
+TRUTHS = ("raw", "clipped")
+"""What was consumed, and the same with every reading cut at a public clip: the paper scores against the second."""
+
+
+@dataclass(frozen=True)
+class Scorer:
+    """The queries of each workload, and their true answers by truth and workload, kWh."""
+
+    ranges: dict[str, Ints]
+    truths: dict[tuple[str, str], Floats]
+
+    @classmethod
+    def of(
+        cls, placed: PlacedDataset, *, clip: int, workloads: tuple[str, ...], seed: int = 0, queries: int = QUERIES
+    ) -> Scorer:
+        """Draw the queries and answer them truthfully. `clip` in Wh cuts single readings."""
+        cubes = {"raw": placed.truth(), "clipped": placed.truth(clip)}
+        ranges = {name: draw_workload(name, cubes["raw"].shape, seed, queries) for name in workloads}
+        truths: dict[tuple[str, str], Floats] = {}
+        for kind, cube in cubes.items():
+            prefix = prefix_sums(cube, axes=(0, 1, 2))
+            truths |= {(kind, name): box_sums(prefix, asked) for name, asked in ranges.items()}
+        return cls(ranges, truths)
+
+    def score(self, cube: Floats) -> list[Record]:
+        """Return the errors of a cube, kWh (x, y, t): one record per workload and truth.
+
+        Where the cube is NaN nothing was published: it is taken for zero, as a reader who adds up a table with gaps
+        would, and `suppressed` counts the queries that touch such a place. An error that is not defined (all truths are
+        zero) is `None`.
+        """
+        gaps = np.isnan(cube)
+        prefix = prefix_sums(np.where(gaps, 0.0, cube), axes=(0, 1, 2))
+        gap_prefix = prefix_sums(gaps.astype(np.float64), axes=(0, 1, 2)) if gaps.any() else None
+        records = []
+        for name, asked in self.ranges.items():
+            answers = box_sums(prefix, asked)
+            suppressed = 0 if gap_prefix is None else int(np.count_nonzero(box_sums(gap_prefix, asked) > 0.5))  # noqa: PLR2004  # a count, but for rounding
+            for kind in TRUTHS:
+                errors = _errors(self.truths[kind, name], answers, authors=name in AUTHORS)
+                records.append({"workload": name, "truth": kind, **errors, "suppressed": suppressed})
+        return records
+
+
+def _errors(truth: Floats, answers: Floats, *, authors: bool) -> Record:
+    relative = mre_authors(truth, answers) if authors else mre(truth, answers)
+    measured = {
+        "mre": relative.percent,
+        "mre_floor": mre_floor(truth, answers),
+        "wape": wape(truth, answers),
+        "mae": mae(truth, answers),
+        "bias": bias(truth, answers),
+    }
+    defined = {name: value if math.isfinite(value) else None for name, value in measured.items()}
+    return {**defined, "zero_truths": relative.left_out, "queries": len(truth)}
+
 
 AUTO = "auto"
 """The name of a bound that a trial chooses privately; `Trial.bound` then is what the steps add up to."""
@@ -28,7 +89,7 @@ AUTO = "auto"
 PROMISE = "epsilon-differential privacy of whole households"
 """What every registered mechanism promises, with real noise; the others' promises are in the registry."""
 
-Towns = Callable[[str, str, int], Placed]
+Towns = Callable[[str, str, int], PlacedDataset]
 """Finds a data set by name, placed by a placement and a seed, in whatever process it is called."""
 
 
@@ -96,14 +157,14 @@ def promise(name: str) -> str:
 def steps_before(name: str, parameters: tuple[tuple[str, Any], ...] = ()) -> int:
     """Return how many steps before the window a method reads."""
     if name in COMPARISON_ONLY:
-        return int(getattr(yardsticks.make(name), "train_steps", 0))
+        return int(getattr(nonprivate.make(name), "train_steps", 0))
     return train_steps(make(name, dict(parameters)))
 
 
-def release(trial: Trial, placed: Placed) -> tuple[Floats, Bound]:
+def release(trial: Trial, placed: PlacedDataset) -> tuple[Floats, Bound]:
     """Return what the method of a trial makes of the data, kWh (x, y, t), with seeded noise, and the bound it used.
 
-    A registered mechanism runs as in a publication, in a session of a kernel; a yardstick looks at the data itself. Of
+    A registered mechanism runs as in a publication, in a session of a kernel; a baseline reads the data itself. Of
     several bounds on the window that were chosen privately, the largest is returned.
     """
     if steps_before(trial.mechanism, trial.parameters) > placed.dataset.train_steps:
@@ -111,7 +172,7 @@ def release(trial: Trial, placed: Placed) -> tuple[Floats, Bound]:
         raise UsageError(msg, code="training-too-long")
     seed = trial.noise_seed()
     if trial.mechanism in COMPARISON_ONLY:
-        cube = yardsticks.make(trial.mechanism).release(placed, trial.epsilon, trial.bound, trial.clip, seed)
+        cube = nonprivate.make(trial.mechanism).release(placed, trial.epsilon, trial.bound, trial.clip, seed)
         return cube, trial.bound
     window = placed.dataset.window
     kernel = Kernel(placed.source(), window, budget=PureDP(trial.epsilon), bound=trial.bound, noise=SeededLaplace(seed))
@@ -124,7 +185,7 @@ def release(trial: Trial, placed: Placed) -> tuple[Floats, Bound]:
 
 
 @lru_cache(maxsize=4)
-def _prepared(run: RunTrial, dataset: str, placement: str, clip: int, repeat: int) -> tuple[Placed, Scorer]:
+def _prepared(run: RunTrial, dataset: str, placement: str, clip: int, repeat: int) -> tuple[PlacedDataset, Scorer]:
     """Return what all trials of a repeat share, made once per process."""
     placed = run.towns(dataset, placement, repeat)
     return placed, Scorer.of(placed, clip=clip, workloads=run.workloads, seed=repeat, queries=run.queries)

@@ -14,9 +14,7 @@ import pyarrow as pa
 from gridveil.geography.grid import Grid
 from gridveil.model.window import Window
 from gridveil.publishing.spec import Spec
-from gridveil.research.datasets.dataset import Dataset, Placed
-from gridveil.research.datasets.placements import place_dataset
-from gridveil.research.datasets.points import read_points
+from gridveil.research.datasets.dataset import Dataset, PlacedDataset, place_dataset, read_points
 from gridveil.trusted.engines.base.schema import HouseholdsTable, ReadingsTable, require_columns
 from gridveil.trusted.engines.base.settings import EngineSettings
 from gridveil.trusted.engines.duckdb.engine import DuckDBEngine
@@ -43,7 +41,7 @@ class IngestedTown:
     weight: str = "weight"
     extent: tuple[float, float, float, float] | None = None
 
-    def __call__(self, dataset: str, placement: str, seed: int) -> Placed:
+    def __call__(self, dataset: str, placement: str, seed: int) -> PlacedDataset:
         """Return the town, placed."""
         del dataset  # there is one
         town = _load(Path(self.path))
@@ -53,7 +51,7 @@ class IngestedTown:
         return place_dataset(town.dataset, placement, (town.grid.nx, town.grid.ny), seed, points)
 
 
-def ingest_town(spec: Spec, train_steps: int, *, placed: bool) -> tuple[Placed, Report]:
+def ingest_town(spec: Spec, train_steps: int, *, placed: bool) -> tuple[PlacedDataset, Report]:
     """Read a spec's tables by the rules of a publication, with `train_steps` steps before the window.
 
     Households without any reading that counts are left out: they have no part in any truth. With `placed=False`
@@ -68,7 +66,7 @@ def ingest_town(spec: Spec, train_steps: int, *, placed: bool) -> tuple[Placed, 
     else:
         spec.need("readings")
         with tempfile.TemporaryDirectory(prefix="gridveil-") as folder:
-            source, report = ingest(spec.readings, _nowhere(spec, grid, Path(folder)), grid, whole)  # type: ignore[arg-type]  # needed above
+            source, report = ingest(spec.readings, _place_in_first_cell(spec, grid, Path(folder)), grid, whole)  # type: ignore[arg-type]  # needed above
     located = source.table.join(source.located, "number")
     rows = pa.Table.from_batches(source.engine.fetch_batches(located), located.schema().to_pyarrow())
     number, cell, step, wh = (rows[name].to_numpy() for name in ("number", "cell", "step", "wh"))
@@ -79,10 +77,10 @@ def ingest_town(spec: Spec, train_steps: int, *, placed: bool) -> tuple[Placed, 
     cells[household] = cell
     origin = f"{spec.readings.path if spec.readings else ''}: {len(known)} households"
     dataset = Dataset(NAME, origin, window, train_steps, readings)
-    return Placed(dataset, grid, np.stack(np.divmod(cells, grid.ny), axis=1)), report
+    return PlacedDataset(dataset, grid, np.stack(np.divmod(cells, grid.ny), axis=1)), report
 
 
-def _nowhere(spec: Spec, grid: Grid, folder: Path) -> HouseholdsTable:
+def _place_in_first_cell(spec: Spec, grid: Grid, folder: Path) -> HouseholdsTable:
     """Write a table that puts every household into the first cell."""
     table: ReadingsTable | HouseholdsTable | None = spec.households or spec.readings
     if table is None:
@@ -98,14 +96,14 @@ def _nowhere(spec: Spec, grid: Grid, folder: Path) -> HouseholdsTable:
     return HouseholdsTable(str(folder / "households.parquet"), x="x", y="y")
 
 
-def digest(town: Placed, points: Path | None, weight: str) -> str:
-    """Return what tells whether a study was of the same data; for the operator's own files only."""
+def hash_town(town: PlacedDataset, points: Path | None, weight: str) -> str:
+    """Return a digest of the data, which a study's file holds; for the operator's own files only."""
     with translate_errors(str(points)):
         drawn = points.read_bytes() + weight.encode() if points else b""
     return hashlib.sha256(town.cells.tobytes() + town.dataset.readings.tobytes() + drawn).hexdigest()
 
 
-def save(town: Placed, path: Path) -> None:
+def save_town(town: PlacedDataset, path: Path) -> None:
     """Write a town to a file of arrays, for other processes."""
     grid, window = town.grid, town.dataset.window
     np.savez(
@@ -119,12 +117,12 @@ def save(town: Placed, path: Path) -> None:
     )
 
 
-def _load(path: Path) -> Placed:
-    with np.load(path) as held:
-        crs, start, name, origin = (str(word) for word in held["words"])
-        seconds, steps, train_steps = (int(number) for number in held["window"])
-        nx, ny = (int(number) for number in held["shape"])
-        x0, y0, x1, y1 = (float(edge) for edge in held["extent"])
+def _load(path: Path) -> PlacedDataset:
+    with np.load(path) as kept:
+        crs, start, name, origin = (str(word) for word in kept["words"])
+        seconds, steps, train_steps = (int(number) for number in kept["window"])
+        nx, ny = (int(number) for number in kept["shape"])
+        x0, y0, x1, y1 = (float(edge) for edge in kept["extent"])
         grid = Grid(x0, y0, x1, y1, nx, ny, crs)
         window = Window(datetime.fromisoformat(start), timedelta(seconds=seconds), steps)
-        return Placed(Dataset(name, origin, window, train_steps, held["readings"]), grid, held["cells"])
+        return PlacedDataset(Dataset(name, origin, window, train_steps, kept["readings"]), grid, kept["cells"])

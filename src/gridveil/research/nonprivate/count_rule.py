@@ -9,7 +9,7 @@ import numpy as np
 
 from gridveil.mechanisms.registry import COMPARISON_ONLY
 from gridveil.model.arrays import Floats
-from gridveil.research.datasets.dataset import Placed
+from gridveil.research.datasets.dataset import PlacedDataset
 from gridveil.trusted.kernel.bound import Bound
 
 
@@ -30,12 +30,12 @@ class CountRule:
     percent: int = 15
     promise: ClassVar[str] = COMPARISON_ONLY["count-rule"].promise
 
-    def release(self, placed: Placed, epsilon: float, bound: Bound, clip: int, seed: int) -> Floats:
+    def release(self, placed: PlacedDataset, epsilon: float, bound: Bound, clip: int, seed: int) -> Floats:
         """Return the exact sums of the cells that pass."""
         del epsilon, bound, clip, seed
         return np.where(self._passing(placed)[:, :, None], placed.truth(), np.nan)
 
-    def _passing(self, placed: Placed) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
+    def _passing(self, placed: PlacedDataset) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
         """Return which cells are published, axes (x, y). In integers, so that exactly 15 % is not above 15 %."""
         used = placed.dataset.readings[:, placed.dataset.train_steps :].sum(axis=1)
         shape, cell = (placed.grid.nx, placed.grid.ny), (placed.cells[:, 0], placed.cells[:, 1])

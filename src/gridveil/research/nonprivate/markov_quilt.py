@@ -10,7 +10,7 @@ import numpy as np
 from gridveil.mechanisms.registry import COMPARISON_ONLY
 from gridveil.model.arrays import WH_PER_KWH, Floats, Ints
 from gridveil.model.errors import UsageError
-from gridveil.research.datasets.dataset import Placed
+from gridveil.research.datasets.dataset import PlacedDataset
 from gridveil.trusted.kernel.bound import Bound
 
 Matrix = tuple[tuple[float, ...], ...]
@@ -51,7 +51,7 @@ class MarkovQuilt:
             msg = f"transitions {self.transitions}: at least two levels are needed, and a way from each to each"
             raise UsageError(msg, code="transitions-levels")
 
-    def release(self, placed: Placed, epsilon: float, bound: Bound, clip: int, seed: int) -> Floats:
+    def release(self, placed: PlacedDataset, epsilon: float, bound: Bound, clip: int, seed: int) -> Floats:
         """Return the sums of readings cut at `clip`, with noise. The bound on a household's total has no part in it."""
         del bound
         truth = placed.truth(clip)

@@ -15,7 +15,7 @@ from gridveil.mechanisms.stpt.parts import compute_theorem8_scales, quantize
 from gridveil.mechanisms.stpt.series import make_equal_slices
 from gridveil.model.arrays import WH_PER_KWH, Floats, Ints
 from gridveil.model.errors import MissingExtraError
-from gridveil.research.datasets.dataset import Placed
+from gridveil.research.datasets.dataset import PlacedDataset
 from gridveil.trusted.kernel.bound import Bound
 
 QUIET = 1.0
@@ -51,7 +51,7 @@ class StptLeaky:
     buckets: int = 150
     promise: ClassVar[str] = COMPARISON_ONLY["stpt-leaky"].promise
 
-    def release(self, placed: Placed, epsilon: float, bound: Bound, clip: int, seed: int) -> Floats:
+    def release(self, placed: PlacedDataset, epsilon: float, bound: Bound, clip: int, seed: int) -> Floats:
         """Return noisy sums of parts that were formed by looking, spread evenly over each part."""
         del bound
         released = np.zeros((placed.grid.nx, placed.grid.ny, placed.dataset.window.steps))
@@ -66,7 +66,7 @@ class StptLeaky:
         released[kept] = (sums / np.bincount(labels.ravel()))[labels] * homes
         return released
 
-    def partition(self, placed: Placed, epsilon: float, seed: int) -> tuple[NDArray[np.bool_], Ints]:
+    def partition(self, placed: PlacedDataset, epsilon: float, seed: int) -> tuple[NDArray[np.bool_], Ints]:
         """Return which cells are kept (x, y), and the part of each kept cell and step (kept cell, t).
 
         `epsilon` is for the noise on the network's training data, the only private thing about it.
@@ -76,7 +76,7 @@ class StptLeaky:
             return kept, np.zeros(pattern.shape, dtype=np.int64)
         return kept, quantize(pattern, self.buckets, "equal-width")
 
-    def predict(self, placed: Placed, epsilon: float, seed: int) -> tuple[NDArray[np.bool_], Floats, Floats]:
+    def predict(self, placed: PlacedDataset, epsilon: float, seed: int) -> tuple[NDArray[np.bool_], Floats, Floats]:
         """Return which cells are kept (x, y), the pattern of those, and the raw means that it predicts (kept cell, t).
 
         A mean of 1 is every household of the cell at its own maximum, 0 at its minimum.
@@ -131,7 +131,7 @@ def _min_max(readings: Ints) -> Floats:
     return scaled
 
 
-def _per_cell(placed: Placed, series: Floats) -> Floats:
+def _per_cell(placed: PlacedDataset, series: Floats) -> Floats:
     """Sum households' series into cells, axes (x, y, t)."""
     cube = np.zeros((placed.grid.nx, placed.grid.ny, series.shape[1]))
     np.add.at(cube, (placed.cells[:, 0], placed.cells[:, 1]), series)

@@ -1,18 +1,18 @@
-"""The experiments as lists of trials, in full and as a quick look."""
+"""The experiments: lists of trials, in full and as a quick look, and the stages in which they are run."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any
 
-from gridveil.research.compare.question import EPSILONS, REPEATS, all_methods
-from gridveil.research.compare.trial import Trial
-from gridveil.research.paper import pattern
-from gridveil.research.paper.pattern import PatternTrial
-from gridveil.research.paper.runtime import RuntimeTrial
-from gridveil.research.paper.towns import LONDON, STANDINS, clip_of, common_bound, method_bound, plain_clip
+from gridveil.research.compare.compare import EPSILONS, REPEATS, all_methods
+from gridveil.research.compare.study import Record
+from gridveil.research.compare.trial import RunTrial, Trial
+from gridveil.research.paper.towns import LONDON, STANDINS, PaperTowns, clip_of, common_bound, method_bound, plain_clip
+from gridveil.research.paper.trials import PatternTrial, RunPattern, RunRuntime, RuntimeTrial
+from gridveil.simulate.workloads import expand_workloads
 
 Parameters = tuple[tuple[str, Any], ...]
 
@@ -20,6 +20,9 @@ PAPER_EPSILON = 30.0
 PAPER_PLACEMENTS = ("uniform", "normal")
 PAPER_PER_POINT = 0.1
 """The paper's epsilon of 10 for the pattern, over its 100 training steps."""
+
+PATTERN_DEPTHS = {"stpt": 5, "stpt-paper": 3, "stpt-leaky": 2}
+"""Of the quadtree, by method: the depth at which the budget of the pattern is varied."""
 
 SLOW = ("stpt", "stpt-paper", "stpt-leaky")
 """They train a network: run last, so that a study that is stopped early has all the others."""
@@ -76,33 +79,33 @@ QUICK = ExperimentSize(
 )
 
 
-def london(size: ExperimentSize, placements: tuple[str, ...]) -> list[Trial]:
+def list_london(size: ExperimentSize, placements: tuple[str, ...]) -> list[Trial]:
     """Return the comparison of all methods on measured London households."""
-    cases = _cases(size, [LONDON], placements, size.london)
-    return cheap_first(trial for case in cases for trial in _both_bounds(case, own=size.own_bounds))
+    cases = _list_cases(size, [LONDON], placements, size.london)
+    return sort_by_cost(trial for case in cases for trial in _both_bounds(case, own=size.own_bounds))
 
 
-def panels(size: ExperimentSize, epsilon: float) -> list[Trial]:
+def list_panels(size: ExperimentSize, epsilon: float) -> list[Trial]:
     """Return the paper's comparison panels at one epsilon: its four data sets (stand-ins) in both placements."""
     placements = dict(size.panels)[epsilon]
-    cases = _cases(size, STANDINS, placements, [epsilon])
-    return cheap_first(trial for case in cases for trial in _both_bounds(case, own=size.own_bounds))
+    cases = _list_cases(size, STANDINS, placements, [epsilon])
+    return sort_by_cost(trial for case in cases for trial in _both_bounds(case, own=size.own_bounds))
 
 
-def patterns(size: ExperimentSize) -> list[PatternTrial]:
+def list_patterns(size: ExperimentSize) -> list[PatternTrial]:
     """Return the patterns against the budget, and against the depth of the tree (the paper's figures a, b, e, f)."""
-    depth_of = {"stpt": 5, "stpt-paper": 3, "stpt-leaky": 2}
     trials = [
         PatternTrial(dataset, "uniform", method, per_point, depth, clip_of(dataset), repeat)
-        for repeat, dataset, method in product(range(size.repeats), size.detail_sets, pattern.METHODS)
+        for repeat, dataset, method in product(range(size.repeats), size.detail_sets, PATTERN_DEPTHS)
         for per_point, depth in dict.fromkeys(
-            [(each, depth_of[method]) for each in size.per_point] + [(PAPER_PER_POINT, each) for each in size.depths]
+            [(each, PATTERN_DEPTHS[method]) for each in size.per_point]
+            + [(PAPER_PER_POINT, each) for each in size.depths]
         )
     ]
     return list(dict.fromkeys(trials))
 
 
-def buckets(size: ExperimentSize) -> list[Trial]:
+def list_buckets(size: ExperimentSize) -> list[Trial]:
     """Return error against the number of buckets k (the paper's figure c), under the paper's clip."""
     parameters: dict[str, Parameters] = {"stpt-paper": (), "stpt": (("partition", "quantized"),)}
     return [
@@ -115,11 +118,11 @@ def buckets(size: ExperimentSize) -> list[Trial]:
     ]
 
 
-def leak(size: ExperimentSize) -> list[Trial]:
+def list_leak(size: ExperimentSize) -> list[Trial]:
     """Return what the authors' code is worth beside honest methods, where it is at home: one household in a cell."""
     methods: list[tuple[str, Parameters]] = [(name, ()) for name in LEAK_METHODS]
     methods.append(("stpt-paper", AUTHORS_SETTINGS))
-    return cheap_first(
+    return sort_by_cost(
         replace(
             _trial(dataset, LEAK_PLACEMENT, method, epsilon, repeat), bound=plain_clip(dataset), parameters=parameters
         )
@@ -129,7 +132,7 @@ def leak(size: ExperimentSize) -> list[Trial]:
     )
 
 
-def runtimes(size: ExperimentSize) -> list[RuntimeTrial]:
+def list_runtimes(size: ExperimentSize) -> list[RuntimeTrial]:
     """Return every method, to be timed (the paper's figure d)."""
     return [
         RuntimeTrial(method, PAPER_EPSILON, repeat)
@@ -137,12 +140,12 @@ def runtimes(size: ExperimentSize) -> list[RuntimeTrial]:
     ]
 
 
-def cheap_first(trials: Iterable[Trial]) -> list[Trial]:
-    """Return trials with those of networks last, otherwise as they come."""
+def sort_by_cost(trials: Iterable[Trial]) -> list[Trial]:
+    """Return trials with those that train networks last, otherwise as they come."""
     return sorted(trials, key=lambda trial: trial.mechanism in SLOW)
 
 
-def _cases(
+def _list_cases(
     size: ExperimentSize, datasets: Iterable[str], placements: Iterable[str], epsilons: Iterable[float]
 ) -> Iterator[Trial]:
     """Yield trials repeat by repeat: a part of them is worth something, and processes share what they prepare."""
@@ -162,3 +165,35 @@ def _both_bounds(trial: Trial, *, own: bool) -> list[Trial]:
     if not own or bound == trial.bound:
         return [trial]
     return [trial, replace(trial, bound=bound, bound_names=("own",))]
+
+
+@dataclass(frozen=True)
+class Stage:
+    """Trials of one kind that are run together, and written to `<file>.jsonl` together with stages of the same file."""
+
+    file: str
+    title: str
+    trials: tuple[Any, ...]
+    run: Callable[[Any], list[Record]]
+    workers: int | None = None
+
+
+def make_stages(size: ExperimentSize, towns: PaperTowns) -> list[Stage]:
+    """Return all stages in the order in which they are run."""
+    run, run_authors = RunTrial(towns), RunTrial(towns, expand_workloads(["authors"]))
+    placements = (*PAPER_PLACEMENTS, *(["density"] if towns.points else []))
+    papers = list_panels(size, PAPER_EPSILON)
+    others = [epsilon for epsilon, _ in size.panels if epsilon != PAPER_EPSILON]
+    rest = sorted((trial for each in others for trial in list_panels(size, each)), key=lambda trial: trial.repeat)
+    quick, slow = (tuple(trial for trial in rest if (trial.mechanism in SLOW) == learns) for learns in (False, True))
+    named = ", ".join(f"{epsilon:g}" for epsilon in others)
+    return [
+        Stage("london", "London", tuple(list_london(size, placements)), run),
+        Stage("panels", f"stand-ins at epsilon {PAPER_EPSILON:g}", tuple(papers), run),
+        Stage("leak", "what the leak is worth", tuple(list_leak(size)), run_authors),
+        Stage("buckets", "buckets", tuple(list_buckets(size)), run),
+        Stage("panels", f"stand-ins at epsilon {named}", quick, run),
+        Stage("pattern", "patterns", tuple(list_patterns(size)), RunPattern(towns)),
+        Stage("runtime", "run times", tuple(list_runtimes(size)), RunRuntime(towns), workers=1),
+        Stage("panels", f"stand-ins at epsilon {named}, networks", slow, run),
+    ]

@@ -1,31 +1,20 @@
-"""Runs all stages of the paper's evaluation, resumes where it stopped, and finds what has been done."""
+"""Runs all stages of the paper's evaluation, resumes where it stopped, and writes tables and figures of the results."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
 
-from gridveil.model.errors import InputError
-from gridveil.research.compare.scoring import Record
-from gridveil.research.compare.study import run_study
-from gridveil.research.paper.stages import Stage
+from gridveil.model.progress import Progress
+from gridveil.research.compare.study import Record, count_trials, read_study, run_study, trial_key
+from gridveil.research.paper.comparison_figures import draw_comparisons
+from gridveil.research.paper.detail_figures import draw_details
+from gridveil.research.paper.experiments import ExperimentSize, Stage
+from gridveil.research.paper.style import save_figure
+from gridveil.research.paper.tables import make_tables, write_tables
 from gridveil.research.paper.towns import PaperTowns
-
-LINES = ".jsonl"
-
-
-@dataclass(frozen=True)
-class Progress:
-    """How far the whole run is: trials, and the seconds that were estimated for those done and for all."""
-
-    stage: str
-    done: int
-    total: int
-    seconds_done: float
-    seconds: float
 
 
 @dataclass
@@ -37,49 +26,19 @@ class Results:
     total: int = 0
 
 
-def estimate(stages: Sequence[Stage], out: Path) -> Progress:
-    """Return how much of all stages is done already."""
-    done = total = 0
-    seconds_done = seconds = 0.0
-    for stage in stages:
-        known = _known(out / f"{stage.file}{LINES}")
-        for trial in stage.trials:
-            cost, here = stage.seconds(trial), _key(trial) in known
-            done, total = done + here, total + 1
-            seconds_done, seconds = seconds_done + cost * here, seconds + cost
-    return Progress("", done, total, seconds_done, seconds)
-
-
 def run_stages(
-    stages: Sequence[Stage], towns: PaperTowns, out: Path, tell: Callable[[Progress], None], after: Callable[[], None]
+    stages: Sequence[Stage], towns: PaperTowns, out: Path, progress: Progress, after: Callable[[], None]
 ) -> list[str]:
-    """Run what is not done yet, stage by stage, and return what failed. `after` is called when a stage is through."""
+    """Run what is not done yet, stage by stage, and return what failed. `after` is called when a stage has run."""
     about = {"gridveil": version("gridveil"), **towns.about()}
-    at, failures = estimate(stages, out), []
-    done, seconds_done = at.done, at.seconds_done
+    failures = []
     for stage in stages:
-        path = out / f"{stage.file}{LINES}"
-        known = _known(path)
-        costs = [stage.seconds(trial) for trial in stage.trials if _key(trial) not in known]
-        before = len(stage.trials) - len(costs)
-
-        def told(
-            finished: int,
-            _all: int,
-            stage: Stage = stage,
-            base: int = done - before,
-            seconds: float = seconds_done,
-            costs: list[float] = costs,
-            before: int = before,
-        ) -> None:
-            tell(
-                Progress(stage.title, base + finished, at.total, seconds + sum(costs[: finished - before]), at.seconds)
-            )
-
-        study = run_study(stage.trials, stage.run, path, told, about=about, workers=stage.workers)
+        path = _study_file(stage, out)
+        before = read_study(path)
+        report = count_trials(progress, stage.title)
+        study = run_study(stage.trials, stage.run, path, report, about=about, workers=stage.workers)
         failures += [f"{stage.title}: {trial}: {reason}" for trial, reason in study.failures.items()]
-        done, seconds_done = done + len(costs), seconds_done + sum(costs)
-        if costs:
+        if any(trial_key(trial) not in before for trial in stage.trials):
             after()
     return failures
 
@@ -88,32 +47,23 @@ def read_results(stages: Sequence[Stage], out: Path) -> Results:
     """Return what is done of all stages, without running anything."""
     results = Results()
     for stage in stages:
-        known = _known(out / f"{stage.file}{LINES}")
-        found = [known[key] for trial in stage.trials if (key := _key(trial)) in known]
+        known = read_study(_study_file(stage, out))
+        found = [known[key] for trial in stage.trials if (key := trial_key(trial)) in known]
         results.records.setdefault(stage.file, []).extend(record for records in found for record in records)
         results.done += len(found)
         results.total += len(stage.trials)
     return results
 
 
-def _key(trial: object) -> str:
-    """Return a trial as a study's file has it."""
-    return json.dumps(asdict(trial), sort_keys=True)  # type: ignore[call-overload]  # a dataclass
+def write_results(results: Results, size: ExperimentSize, folder: Path) -> None:
+    """Write every table (CSV) and figure (PNG and SVG) that there are results for, in place of those of before."""
+    tables = make_tables(results.records, size)
+    write_tables(tables, folder)
+    for old in (*folder.glob("*.png"), *folder.glob("*.svg")):
+        old.unlink()
+    for name, figure in (*draw_comparisons(tables), *draw_details(tables)):
+        save_figure(figure, folder / name)
 
 
-def _known(path: Path) -> dict[str, list[Record]]:
-    """Return the records of a study's file by trial; the last line may be cut short, or not be there yet."""
-    if not path.exists():
-        return {}
-    known = {}
-    for line in path.read_text("utf-8").splitlines(keepends=True):
-        if not line.endswith("\n"):
-            break
-        try:
-            held = json.loads(line)
-        except json.JSONDecodeError as error:
-            msg = f"{path}: not a study's file; move it away, or choose another --out"
-            raise InputError(msg, code="study-unreadable") from error
-        if "records" in held:
-            known[json.dumps(held["trial"], sort_keys=True)] = held["records"]
-    return known
+def _study_file(stage: Stage, out: Path) -> Path:
+    return out / f"{stage.file}.jsonl"

@@ -1,22 +1,28 @@
-"""How methods look in all figures: the paper's own in colour, the others grey, those that promise less in italics."""
+"""The look of all figures: the paper's methods in colour, others grey, those that promise less in italics."""
 
 from __future__ import annotations
 
+import io
+from pathlib import Path
 from typing import NamedTuple
 
-import numpy as np
+import matplotlib as mpl
+import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
+from PIL import Image
 
 from gridveil.mechanisms.registry import COMPARISON_ONLY
 from gridveil.report.figures.axis import short
-from gridveil.report.figures.style import GREY, INK, LINE, QUIET, spaced
-from gridveil.research.compare.compare_figure import STAMP
+from gridveil.report.figures.style import GREY, INK, LINE, QUIET
+from gridveil.research.compare.compare import all_methods
+from gridveil.research.compare.figure import STAMP
+from gridveil.research.paper.tables import format_repeats
 
-POINTS = 7.5
-LINE_HEIGHT = 1.25
 MANY_DECADES = 60
+PNG_COLOURS = 128
+"""Enough for lines and letters, a quarter of the size."""
 
 WORKLOADS = {"random": "random queries", "small": "1x1x1 queries", "large": "10x10x10 queries"}
 
@@ -27,7 +33,6 @@ class MethodStyle(NamedTuple):
     colour: str
     line: str = "-"
     width: float = 1.9
-    marker: str = "o"
 
 
 PAPER = {
@@ -41,20 +46,37 @@ PAPER = {
     "wavelet-20": MethodStyle("#00875f", "--"),
     "fast": MethodStyle("#a3529a"),
 }
-"""The paper's method in three versions, and its benchmarks. Told apart by the colour-blind, or by their lines."""
+"""The paper's method in three versions, and its benchmarks. The colour-blind can distinguish them by colour or line."""
 
 
-def look(method: str) -> MethodStyle:
+PAPER_COLOURS = {name: style.colour for name, style in PAPER.items()}
+
+
+def style_of(method: str) -> MethodStyle:
     """Return how a method is drawn."""
     return PAPER.get(method, MethodStyle(GREY, ":" if method in COMPARISON_ONLY else "-", 1.0))
 
 
-def ink(method: str) -> str:
+def order_methods() -> list[str]:
+    """Return all methods: the paper's first, then the others, then those that promise less."""
+    methods = all_methods()
+    paper = [name for name in PAPER if name in methods and name not in COMPARISON_ONLY]
+    others = [name for name in methods if name not in PAPER and name not in COMPARISON_ONLY]
+    return [*paper, *others, *COMPARISON_ONLY]
+
+
+def format_mean(table: pd.DataFrame) -> str:
+    """Return which numbers of a table are drawn: means over how many repeats."""
+    words = format_repeats(table)
+    return words if words == "1 repeat" else f"mean over {words}"
+
+
+def name_colour(method: str) -> str:
     """Return the colour of a method's name."""
     return PAPER[method].colour if method in PAPER else QUIET
 
 
-def sheet(width: float, height: float, title: str, words: str) -> Figure:
+def start_figure(width: float, height: float, title: str, words: str) -> Figure:
     """Return an empty figure with a title, a line on what is drawn, and the stamp; axes go below 0.85 inches."""
     figure = Figure(figsize=(width, height), dpi=100, facecolor="white")
     left = 0.3 / width
@@ -64,13 +86,13 @@ def sheet(width: float, height: float, title: str, words: str) -> Figure:
     return figure
 
 
-def plain(axes: Axes) -> None:
+def strip_axes(axes: Axes) -> None:
     """Take everything off axes that is not data."""
     axes.tick_params(colors=QUIET, length=0, labelsize=8)
     axes.spines[:].set_visible(False)
 
 
-def logarithmic(axes: Axes, which: str) -> None:
+def set_logarithmic(axes: Axes, which: str) -> None:
     """Make an axis logarithmic, with round numbers along it."""
     axis = axes.xaxis if which == "x" else axes.yaxis
     (axes.set_xscale if which == "x" else axes.set_yscale)("log")
@@ -81,36 +103,12 @@ def logarithmic(axes: Axes, which: str) -> None:
     axes.grid(axis=which, color=LINE)  # type: ignore[arg-type]  # x or y
 
 
-def label_ends(axes: Axes, ends: dict[str, tuple[float, float]]) -> None:
-    """Write names at the right of the axes, near the height of their lines' ends, none over another or above them."""
-    if not ends:
-        return
-    names = sorted(ends, key=lambda name: ends[name][1])
-    pixels = axes.transData.transform([ends[name] for name in names])
-    height = axes.bbox.height
-    wanted = pixels[:, 1] - axes.bbox.y0
-    gap = min(POINTS * LINE_HEIGHT * axes.figure.dpi / 72, height / max(len(names) - 1, 1))
-    below = gap * np.arange(len(names))
-    at = np.clip(spaced(wanted, gap), below, height - below[::-1])
-    for name, y, end in zip(names, at, wanted, strict=True):
-        axes.annotate(
-            name,
-            xy=(1.0, end / height),
-            xycoords="axes fraction",
-            xytext=(1.1, y / height),
-            textcoords="axes fraction",
-            color=ink(name),
-            size=POINTS,
-            weight="bold" if name in PAPER else "normal",
-            style="italic" if name in COMPARISON_ONLY else "normal",
-            va="center",
-            annotation_clip=False,
-            arrowprops={
-                "arrowstyle": "-",
-                "color": look(name).colour,
-                "linewidth": 0.5,
-                "shrinkA": 1,
-                "shrinkB": 0,
-                "relpos": (0, 0.5),
-            },
-        )
+def save_figure(figure: Figure, path: Path) -> None:
+    """Write a figure as PNG and SVG, the same for the same numbers."""
+    drawn = io.BytesIO()
+    figure.savefig(drawn, format="png")
+    # By octree: the other ways give up the colours of thin lines, which are few pixels and all that matters.
+    few = Image.open(drawn).convert("RGB").quantize(PNG_COLOURS, Image.Quantize.FASTOCTREE, dither=Image.Dither.NONE)
+    few.save(path.with_suffix(".png"), optimize=True)
+    with mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": "gridveil"}):
+        figure.savefig(path.with_suffix(".svg"), metadata={"Date": None})

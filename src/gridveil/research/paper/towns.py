@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
 from gridveil.mechanisms.registry import COMPARISON_ONLY
-from gridveil.model.arrays import WH_PER_KWH
-from gridveil.research.compare.own_bounds import own_bound
-from gridveil.research.datasets.dataset import Dataset, Placed
-from gridveil.research.datasets.datasets import open_dataset
-from gridveil.research.datasets.placements import place_dataset
-from gridveil.research.datasets.points import Points, read_points
-from gridveil.research.datasets.standins import CLIPS
+from gridveil.research.compare.bounds import own_bound
+from gridveil.research.datasets.catalogue import open_dataset
+from gridveil.research.datasets.dataset import Dataset, PlacedDataset, place_dataset
+from gridveil.research.datasets.london import read_density
+from gridveil.research.datasets.synthetic import CLIPS
 from gridveil.trusted.kernel.bound import Bound
 
 LONDON = "lcl"
@@ -31,9 +29,6 @@ LONDON_COMMON = Bound(GENEROUS_STEP, LONDON_CLIP * STEPS)
 """The window bound that the clip would allow, without cutting single hours: as much noise, less energy cut away."""
 LONDON_TUNED_FROM = Bound(GENEROUS_STEP, 192_000)
 """What the factors of own bounds were tuned from, on other hours of London households."""
-
-SPREAD = 0.001
-"""Degrees north: homes lie about a hundred metres around the feeder that a household is drawn to."""
 
 
 def title(dataset: str) -> str:
@@ -58,7 +53,7 @@ def common_bound(dataset: str) -> Bound:
 
 @cache
 def method_bound(dataset: str, mechanism: str, epsilon: float) -> Bound:
-    """Return a method's own bound on a data set; for a yardstick, which takes no notice of bounds, the common one.
+    """Return a method's own bound on a data set; for a baseline, which ignores bounds, the common one.
 
     Factors tuned on London hours are applied to what the paper's clip allows in a window, with a generous step bound.
     """
@@ -79,34 +74,22 @@ class PaperTowns:
     points: str | None = None
     weight: str = "weight"
 
-    def __call__(self, dataset: str, placement: str, seed: int) -> Placed:
+    def __call__(self, dataset: str, placement: str, seed: int) -> PlacedDataset:
         """Return the same households for every seed, elsewhere."""
-        points = read_density(self) if placement == "density" else None
-        return place_dataset(_opened(dataset, self.lcl), placement, GRID, seed, points)
+        points = read_density(self.points or "", self.weight) if placement == "density" else None
+        return place_dataset(_open(dataset, self.lcl), placement, GRID, seed, points)
 
     def dataset(self, name: str) -> Dataset:
         """Return a data set without places."""
-        return _opened(name, self.lcl)
+        return _open(name, self.lcl)
 
     def about(self) -> dict[str, Any]:
-        """Return what tells whether trials were of the same data."""
+        """Return digests of the data: trials of other data are not mixed in."""
         digest = hashlib.sha256(self.dataset(LONDON).readings.tobytes()).hexdigest()
         points = hashlib.sha256(Path(self.points).read_bytes()).hexdigest() if self.points else None
         return {"lcl": digest, "points": points, "weight": self.weight if points else None}
 
 
-@lru_cache(maxsize=1)
-def read_density(towns: PaperTowns) -> Points:
-    """Return the points of the placement `density`; of points with coordinates on earth, homes lie around them."""
-    points = read_points(Path(towns.points or ""), towns.weight)
-    return replace(points, spread=SPREAD) if points.crs != "local" else points
-
-
 @lru_cache(maxsize=len(STANDINS) + 1)
-def _opened(name: str, lcl: str | None) -> Dataset:
+def _open(name: str, lcl: str | None) -> Dataset:
     return open_dataset(name, Path(lcl) if lcl else None)
-
-
-def in_kwh(bound: Bound) -> str:
-    """Return a bound in words."""
-    return f"{bound.step / WH_PER_KWH:g} kWh a step, {bound.window / WH_PER_KWH:g} kWh in all"

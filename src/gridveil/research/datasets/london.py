@@ -1,17 +1,19 @@
-"""Low Carbon London: measured readings of real households, from the packaged sample or the full hourly extract."""
+"""Low Carbon London: readings of real households, whole or in halves for tuning and reporting."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gridveil.model.arrays import Ints
-from gridveil.model.errors import InputError
+from gridveil.model.errors import InputError, UsageError
 from gridveil.model.window import Window
-from gridveil.research.datasets.dataset import Dataset
+from gridveil.research.datasets.dataset import Dataset, PlacedDataset, Points, place_dataset, read_points
 
 Times = NDArray[np.datetime64]
 
@@ -77,3 +79,64 @@ def read_complete(path: Path, hours: Times) -> Ints:
         msg = f"{path}: no household has a reading in every hour from {hours[0]} to {hours[-1]}"
         raise InputError(msg, code="dataset-incomplete")
     return readings
+
+
+WEEKS: dict[str, tuple[datetime, ...]] = {
+    "tune": (datetime(2013, 1, 21, tzinfo=UTC), datetime(2013, 1, 28, tzinfo=UTC)),
+    "report": tuple(datetime(2013, 2, 4, tzinfo=UTC) + timedelta(weeks=week) for week in range(3)),
+}
+"""Mondays on which windows begin; the training steps before a window are no part of what is published."""
+
+EVERYBODY = "all"
+GRID = (32, 32)
+SPREAD = 0.001
+"""Degrees north: homes lie about a hundred metres around the feeder that a household is drawn to."""
+
+
+@dataclass(frozen=True)
+class HalfTowns:
+    """Finds towns named HALF-N, such as `report-250` or `tune-all`: another week, households and places every seed.
+
+    `report-all` has everybody: households of both halves, in weeks that nothing was chosen on.
+    """
+
+    lcl: str
+    points: str | None = None
+    weight: str = "weight"
+
+    def __call__(self, dataset: str, placement: str, seed: int) -> PlacedDataset:
+        """Return a town."""
+        half, _, number = dataset.partition("-")
+        if half not in WEEKS or not (number == EVERYBODY or number.isdigit()):
+            msg = f"data set {dataset}: write HALF-N with a half of {', '.join(WEEKS)}, e.g. report-1024 or tune-all"
+            raise UsageError(msg, code="half-syntax")
+        week = seed % len(WEEKS[half])
+        everybody = _load_week(self.lcl, half, week)
+        if not (half == "report" and number == EVERYBODY):
+            everybody = _take(everybody, _select_half(len(everybody.readings), half))
+        if number != EVERYBODY:
+            rng = np.random.default_rng([seed, int(number)])
+            everybody = _take(everybody, np.sort(rng.choice(len(everybody.readings), int(number), replace=False)))
+        points = read_density(self.points or "", self.weight) if placement == "density" else None
+        return place_dataset(replace(everybody, name=dataset), placement, GRID, seed, points)
+
+
+def _select_half(households: int, half: str) -> Ints:
+    """Return every other household, by name."""
+    return np.arange(0 if half == "tune" else 1, households, 2)
+
+
+def _take(dataset: Dataset, households: Ints) -> Dataset:
+    return replace(dataset, readings=dataset.readings[households])
+
+
+@lru_cache(maxsize=5)
+def _load_week(lcl: str, half: str, week: int) -> Dataset:
+    return load_lcl(Path(lcl), WEEKS[half][week])
+
+
+@lru_cache(maxsize=1)
+def read_density(points: str, weight: str) -> Points:
+    """Return the points of the placement `density`; of points with coordinates on earth, homes lie around them."""
+    found = read_points(Path(points), weight)
+    return replace(found, spread=SPREAD) if found.crs != "local" else found

@@ -1,11 +1,11 @@
-"""What the attacks attained, as the tables of docs/attacks.md: made from the kept result alone."""
+"""The tables of docs/attacks.md, from the kept result of the attacks alone."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from gridveil.research.audit.attacks.rates import Rate
+from gridveil.research.audit.bound import Rate
 from gridveil.trusted.budget import attacker_rate
 
 Record = Mapping[str, Any]
@@ -13,23 +13,23 @@ Record = Mapping[str, Any]
 ORDER = (("stated", "canary"), ("private", "canary"), ("stated", "ordinary"), ("private", "ordinary"))
 
 
-def tables(kept: Record) -> dict[str, str]:
+def make_tables(kept: Record) -> dict[str, str]:
     """Return every table of the page, and the sentences that have numbers in them, by the name of its place."""
     return {
-        "setting": setting(kept),
-        "rules": rules_table(kept["rules"]),
-        "borders": borders(kept["borders"]),
-        "summary": summary_table(kept["membership"]),
-        "membership": membership_table(kept["membership"]),
-        "values": values_table(kept["values"]),
-        "difference": difference_table(kept["difference"], kept["guess"]),
-        "releases": releases_table(kept["membership"]),
+        "setting": describe_setting(kept),
+        "rules": make_rules(kept["rules"]),
+        "borders": describe_borders(kept["borders"]),
+        "summary": make_summary(kept["membership"]),
+        "membership": make_membership(kept["membership"]),
+        "values": make_values(kept["values"]),
+        "difference": make_difference(kept["difference"], kept["guess"]),
+        "releases": make_releases(kept["membership"]),
     }
 
 
-def put(page: str, kept: Record) -> str:
+def replace_tables(page: str, kept: Record) -> str:
     """Return the page with its tables replaced: each stands between two comments that name it."""
-    for name, text in tables(kept).items():
+    for name, text in make_tables(kept).items():
         start, end = f"<!-- attacks: {name} -->", f"<!-- end: {name} -->"
         head, rest = page.split(start)
         page = f"{head}{start}\n\n{text}\n\n{end}{rest.split(end)[1]}"
@@ -41,7 +41,7 @@ def rate_of(record: Record) -> Rate:
     return Rate(record["found"], record["present"], record["accused"], record["absent"])
 
 
-def setting(kept: Record) -> str:
+def describe_setting(kept: Record) -> str:
     """Return what was attacked, in words."""
     household = kept["household"]
     return (
@@ -52,7 +52,7 @@ def setting(kept: Record) -> str:
     )
 
 
-def borders(facts: Record) -> str:
+def describe_borders(facts: Record) -> str:
     """Return what a second publication with other borders gives away, in words."""
     return (
         f"Publishing the same town again under the 15/15 rule, with all borders {facts['metres']} m further east, "
@@ -61,7 +61,7 @@ def borders(facts: Record) -> str:
     )
 
 
-def rules_table(rules: Sequence[Record]) -> str:
+def make_rules(rules: Sequence[Record]) -> str:
     """Return what each count rule gives away in the town."""
     head = (
         *("rule", "cells published", "households in them"),
@@ -71,60 +71,60 @@ def rules_table(rules: Sequence[Record]) -> str:
     rows = [
         (
             *(rule["name"], f"{rule['cells']} of {rule['occupied']}"),
-            *(part(rule[key], rule["households"]) for key in ("published", "by_difference", "by_threshold")),
+            *(format_part(rule[key], rule["households"]) for key in ("published", "by_difference", "by_threshold")),
             f"{rule['largest_error_wh']} Wh ({rule['tried']} tried)" if rule["tried"] else "-",
         )
         for rule in rules
     ]
-    return table(head, rows)
+    return format_table(head, rows)
 
 
-def summary_table(records: Sequence[Record]) -> str:
+def make_summary(records: Sequence[Record]) -> str:
     """Return the few numbers to remember: the bound, and what the best attack attained on two households."""
     single = {_key(record): record for record in records if record["releases"] == 1}
     rows = []
     for epsilon in _epsilons(records):
         worst = single["identity", epsilon, "stated", "canary"]
         usual = single["mosaic", epsilon, "private", "ordinary"]
-        rows.append((f"{epsilon:g}", percent(attacker_rate(epsilon)), found_at(worst), found_at(usual)))
+        rows.append((f"{epsilon:g}", format_percent(attacker_rate(epsilon)), format_rates(worst), format_rates(usual)))
     head = (
         *("epsilon", "nobody can do better than"),
         *("attained: the worst case, `identity`", "attained: an ordinary household, `mosaic` as by default"),
     )
-    return table(head, [("count rule", "-", "100 % at 0 %", "100 % at 0 %"), *rows])
+    return format_table(head, [("count rule", "-", "100 % at 0 %", "100 % at 0 %"), *rows])
 
 
-def membership_table(records: Sequence[Record]) -> str:
+def make_membership(records: Sequence[Record]) -> str:
     """Return the best attack on every release: true positives with their interval, false ones as they were counted."""
     single = {_key(record): record for record in records if record["releases"] == 1}
     head = ("mechanism", "epsilon", "bound", *(f"{target}, {bounds} bound" for bounds, target in ORDER))
     rows = [
         (
-            *(f"`{mechanism}`", f"{epsilon:g}", percent(attacker_rate(epsilon))),
-            *(found_at(single[mechanism, epsilon, bounds, target]) for bounds, target in ORDER),
+            *(f"`{mechanism}`", f"{epsilon:g}", format_percent(attacker_rate(epsilon))),
+            *(format_rates(single[mechanism, epsilon, bounds, target]) for bounds, target in ORDER),
         )
         for mechanism in dict.fromkeys(record["mechanism"] for record in records)
         for epsilon in _epsilons(records)
     ]
-    return table(head, rows)
+    return format_table(head, rows)
 
 
-def values_table(records: Sequence[Record]) -> str:
+def make_values(records: Sequence[Record]) -> str:
     """Return what an attacker attained who has the released values only."""
     by = {(record["epsilon"], record["target"]): record for record in records}
     epsilons = dict.fromkeys(record["epsilon"] for record in records)
     rows = [
         (
             f"{epsilon:g}",
-            percent(attacker_rate(epsilon)),
-            *(found_at(by[epsilon, name]) for name in ("canary", "ordinary")),
+            format_percent(attacker_rate(epsilon)),
+            *(format_rates(by[epsilon, name]) for name in ("canary", "ordinary")),
         )
         for epsilon in epsilons
     ]
-    return table(("epsilon", "bound", "canary", "ordinary household"), rows)
+    return format_table(("epsilon", "bound", "canary", "ordinary household"), rows)
 
 
-def releases_table(records: Sequence[Record]) -> str:
+def make_releases(records: Sequence[Record]) -> str:
     """Return what several releases of the same households give away together."""
     by = {
         (record["epsilon"], record["releases"]): record
@@ -139,13 +139,13 @@ def releases_table(records: Sequence[Record]) -> str:
     for epsilon in _epsilons(records):
         row = [f"{epsilon:g}"]
         for count in counts:
-            together = epsilon * count
-            row += [f"{together:g}", percent(attacker_rate(together)), found_at(by[epsilon, count])]
+            total = epsilon * count
+            row += [f"{total:g}", format_percent(attacker_rate(total)), format_rates(by[epsilon, count])]
         rows.append(row)
-    return table(head, rows)
+    return format_table(head, rows)
 
 
-def difference_table(records: Sequence[Record], guess: Record) -> str:
+def make_difference(records: Sequence[Record], guess: Record) -> str:
     """Return how far the difference of two releases is from the household's curve, beside a guess without any."""
     rows: list[tuple[str, ...]] = [
         ("count rule", "-", "1.00", "0.00"),
@@ -159,25 +159,27 @@ def difference_table(records: Sequence[Record], guess: Record) -> str:
         )
         for record in records
     ]
-    return table(("difference of two publications by", "epsilon", "correlation (range)", "error, kWh an hour"), rows)
+    return format_table(
+        ("difference of two publications by", "epsilon", "correlation (range)", "error, kWh an hour"), rows
+    )
 
 
-def found(record: Record) -> str:
+def _format_interval(record: Record) -> str:
     """Return a true-positive rate with its 95 % interval."""
     rate = rate_of(record)
     low, high = rate.interval()
-    return f"{percent(rate.true_positives)} ({percent(low)} to {percent(high)})"
+    return f"{format_percent(rate.true_positives)} ({format_percent(low)} to {format_percent(high)})"
 
 
-def found_at(record: Record) -> str:
+def format_rates(record: Record) -> str:
     """Return a true-positive rate with its interval, and the rate of false positives that was counted with it."""
-    return f"{found(record)} at {percent(rate_of(record).false_positives)}"
+    return f"{_format_interval(record)} at {format_percent(rate_of(record).false_positives)}"
 
 
-def percent(rate: float) -> str:
+def format_percent(rate: float) -> str:
     """Return a rate in percent, with two digits of what is missing to either end.
 
-    >>> percent(0.0123), percent(0.5), percent(0.99996), percent(1)
+    >>> format_percent(0.0123), format_percent(0.5), format_percent(0.99996), format_percent(1)
     ('1.2 %', '50 %', '99.996 %', '100 %')
     """
     for digits in range(7):
@@ -189,12 +191,12 @@ def percent(rate: float) -> str:
     return f"{100 * rate:.0f} %"
 
 
-def part(count: int, of: int) -> str:
+def format_part(count: int, of: int) -> str:
     """Return a number of households and its part of all."""
-    return f"{count:,} ({percent(count / of)})"
+    return f"{count:,} ({format_percent(count / of)})"
 
 
-def table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
+def format_table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
     """Return a table in Markdown."""
     lines = [list(head), *(list(row) for row in rows)]
     lines.insert(1, ["---"] * len(lines[0]))

@@ -1,7 +1,8 @@
-"""How well STPT's pattern fits the window that it is made for, whatever is done with it afterwards."""
+"""Trials of the paper's details: how well STPT's pattern fits, and how long each method takes."""
 
 from __future__ import annotations
 
+import time
 import zlib
 from dataclasses import dataclass, replace
 
@@ -9,20 +10,20 @@ import numpy as np
 
 from gridveil.mechanisms.base import silent
 from gridveil.mechanisms.inference.quadtree import depth_of_quarters, make_levels
-from gridveil.mechanisms.registry import make
+from gridveil.mechanisms.registry import COMPARISON_ONLY, make
 from gridveil.mechanisms.stpt import Stpt
 from gridveil.mechanisms.stpt.series import make_equal_slices, make_weighted_slices, measure_series
 from gridveil.model.arrays import WH_PER_KWH, Floats
-from gridveil.research.compare.scoring import Record
+from gridveil.research import nonprivate
+from gridveil.research.compare.study import Record
 from gridveil.research.compare.trial import Towns
-from gridveil.research.datasets.dataset import Placed
+from gridveil.research.datasets.dataset import PlacedDataset
 from gridveil.research.nonprivate.stpt_leaky import StptLeaky
+from gridveil.research.paper.towns import LONDON, clip_of, common_bound
 from gridveil.simulate.sources import SeededLaplace
 from gridveil.trusted.budget import PureDP
 from gridveil.trusted.kernel.bound import Bound
 from gridveil.trusted.kernel.kernel import Kernel
-
-METHODS = ("stpt", "stpt-paper", "stpt-leaky")
 
 
 @dataclass(frozen=True)
@@ -52,7 +53,7 @@ class RunPattern:
         flat_mae, flat_rmse: what a pattern scores that has the true mean everywhere and always.
         """
         placed = self.towns(trial.dataset, trial.placement, trial.repeat)
-        made, truth = leaky(trial, placed) if trial.method == "stpt-leaky" else honest(trial, placed)
+        made, truth = learn_leaky(trial, placed) if trial.method == "stpt-leaky" else learn_private(trial, placed)
         flat = np.full_like(truth, truth.mean())
         scores = {**_scores("", made, truth), **_scores("flat_", flat, truth)}
         over_time = tuple(range(truth.ndim - 1))
@@ -61,7 +62,7 @@ class RunPattern:
         return [{**facts, "per_point": trial.per_point, "depth": trial.depth, "repeat": trial.repeat, **scores}]
 
 
-def honest(trial: PatternTrial, placed: Placed) -> tuple[Floats, Floats]:
+def learn_private(trial: PatternTrial, placed: PlacedDataset) -> tuple[Floats, Floats]:
     """Return a pattern made of sanitised series only, and the clipped truth, in clips per cell (x, y, t)."""
     from gridveil.mechanisms.stpt import network as learn
 
@@ -90,7 +91,7 @@ def honest(trial: PatternTrial, placed: Placed) -> tuple[Floats, Floats]:
     return pattern, placed.truth(trial.clip) * (WH_PER_KWH / trial.clip)
 
 
-def leaky(trial: PatternTrial, placed: Placed) -> tuple[Floats, Floats]:
+def learn_leaky(trial: PatternTrial, placed: PlacedDataset) -> tuple[Floats, Floats]:
     """Return the authors' pattern, which was shown the raw steps before each, and what it predicts (cell, t)."""
     method = replace(StptLeaky(), depth=trial.depth)
     _, predicted, raw = method.predict(placed, trial.per_point * method.train_steps, _seed(trial))
@@ -104,3 +105,54 @@ def _scores(prefix: str, made: Floats, truth: Floats) -> Record:
 
 def _seed(trial: PatternTrial) -> int:
     return zlib.crc32(repr(trial).encode())
+
+
+PLACEMENT = "uniform"
+LEARNING = "learn the pattern"
+"""The stage of STPT that the paper calls a one-time process."""
+
+
+@dataclass(frozen=True)
+class RuntimeTrial:
+    """One method, timed once on London."""
+
+    mechanism: str
+    epsilon: float
+    repeat: int
+
+
+@dataclass(frozen=True)
+class RunRuntime:
+    """Times methods. To be run one at a time, in a process that does nothing else."""
+
+    towns: Towns
+
+    def __call__(self, trial: RuntimeTrial) -> list[Record]:
+        """Return the one record of a trial. `learning` is until a pattern is learnt, for methods that learn one.
+
+        Loading libraries is not timed. A baseline has no kernel and draws its noise with numpy.
+        """
+        placed = self.towns(LONDON, PLACEMENT, trial.repeat)
+        bound, clip, learnt = common_bound(LONDON), clip_of(LONDON), 0.0
+        _load_torch(trial.mechanism)
+        started = time.perf_counter()
+        if trial.mechanism in COMPARISON_ONLY:
+            nonprivate.make(trial.mechanism).release(placed, trial.epsilon, bound, clip, trial.repeat)
+        else:
+            kernel = Kernel(placed.source(), placed.dataset.window, budget=PureDP(trial.epsilon), bound=bound)
+
+            def tell(stage: str, done: float) -> None:
+                nonlocal learnt
+                if stage == LEARNING and done == 1.0:
+                    learnt = time.perf_counter()
+
+            make(trial.mechanism, {}).release(kernel.session(), tell)
+        seconds = time.perf_counter() - started
+        learning = learnt - started if learnt else None
+        facts = {"mechanism": trial.mechanism, "epsilon": trial.epsilon, "repeat": trial.repeat}
+        return [{**facts, "seconds": seconds, "learning": learning}]
+
+
+def _load_torch(mechanism: str) -> None:
+    if mechanism.startswith("stpt"):
+        import torch  # noqa: F401  # loaded, not used: the method will find it

@@ -1,17 +1,40 @@
-"""The figures of each data set, the stand-ins' beside the paper's Table 2: the tables of docs/data.md."""
+"""All data sets by name, and their figures: the tables of docs/data.md."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 
 from gridveil.model.arrays import WH_PER_KWH
+from gridveil.model.errors import UsageError
 from gridveil.model.window import Window
 from gridveil.research.datasets.dataset import Dataset
-from gridveil.research.datasets.datasets import DATASETS, open_dataset
-from gridveil.research.datasets.standins import CLIPS, TABLE2
+from gridveil.research.datasets.london import START, TUNING_START, load_lcl
+from gridveil.research.datasets.synthetic import CLIPS, TABLE2, make_standin
+
+DATASETS = ("lcl", *TABLE2)
+
+TUNING_SEED = 1_000_000
+"""Added to the seed of a stand-in for tuning, so that repeats with seeds 0, 1, 2, ... never meet it."""
+
+
+def open_dataset(name: str, lcl: Path | None = None, *, seed: int = 0, tuning: bool = False) -> Dataset:
+    """Open a data set: 120 hours, and 100 before them for training.
+
+    lcl: the full Low Carbon London extract, instead of the packaged sample.
+    seed: which town, of a stand-in.
+    tuning: give the data that settings may be chosen on: another town, or other hours of the same London households.
+    """
+    if name == "lcl":
+        return load_lcl(lcl, TUNING_START if tuning else START)
+    if name in TABLE2:
+        return make_standin(name, seed + TUNING_SEED if tuning else seed)
+    msg = f"data set {name}: there are {', '.join(DATASETS)}"
+    raise UsageError(msg, code="dataset-unknown")
+
 
 WEEK = 168
 WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
@@ -49,13 +72,13 @@ def describe(dataset: Dataset) -> Figures:
     )
 
 
-def beyond(dataset: Dataset, clip: int) -> tuple[float, float]:
+def measure_clip(dataset: Dataset, clip: int) -> tuple[float, float]:
     """Return the share of readings above a clip, and the share of energy that it cuts off."""
     readings = dataset.readings
     return float((readings > clip).mean()), float(1 - np.minimum(readings, clip).sum() / readings.sum())
 
 
-def tables() -> str:
+def make_tables() -> str:
     """Return docs/data.md's tables of all data sets as they come (seed 0, the packaged sample)."""
     datasets = {name: open_dataset(name) for name in DATASETS}
     figures = {name: describe(dataset) for name, dataset in datasets.items()}
@@ -64,11 +87,11 @@ def tables() -> str:
         [
             f"| data set | households | mean, kWh | s.d., kWh | maximum, kWh | s.d. of levels / mean | {totals} |",
             "|---|---:|---:|---:|---:|---:|---:|",
-            *_beside_table2(figures),
+            *_format_figures(figures),
             "",
             "| stand-in | the paper's clip, kWh | readings above it | energy it cuts off |",
             "|---|---:|---:|---:|",
-            *_clips(datasets),
+            *_format_clips(datasets),
             "",
             f"| MWh in the last seven days | {' | '.join(WEEKDAYS)} |",
             f"|---|{'---:|' * len(WEEKDAYS)}",
@@ -77,7 +100,7 @@ def tables() -> str:
     )
 
 
-def _beside_table2(figures: dict[str, Figures]) -> Iterable[str]:
+def _format_figures(figures: dict[str, Figures]) -> Iterable[str]:
     for name, f in figures.items():
         if name in TABLE2:
             row = TABLE2[name]
@@ -86,9 +109,9 @@ def _beside_table2(figures: dict[str, Figures]) -> Iterable[str]:
         yield f"| {_title(name)} | {f.households} | {f.mean:.2f} | {f.sd:.2f} | {f.maximum:.2f} | {totals} |"
 
 
-def _clips(datasets: dict[str, Dataset]) -> Iterable[str]:
+def _format_clips(datasets: dict[str, Dataset]) -> Iterable[str]:
     for name, clip in CLIPS.items():
-        readings, energy = beyond(datasets[name], clip)
+        readings, energy = measure_clip(datasets[name], clip)
         yield f"| {name} | {clip / WH_PER_KWH:.2f} | {readings:.1%} | {energy:.1%} |"
 
 

@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
 
 import numpy as np
+import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
 from gridveil.mechanisms.registry import COMPARISON_ONLY
-from gridveil.model.arrays import Floats
 from gridveil.report.figures.axis import short
 from gridveil.report.figures.style import COLOURS, GREY, INK, LINE, QUIET, spaced
-from gridveil.research.compare.scoring import Record
-from gridveil.research.compare.summary import ComparedCase, MeanSpread, kwh, ranking, summarise
+from gridveil.research.compare.results import kwh, make_frame, rank_methods, summarise
+from gridveil.research.compare.study import Record
 from gridveil.research.compare.trial import AUTO
 
 LABEL_POINTS = 7.5
-LINE_HEIGHT = 1.3
+LINE_HEIGHT = 1.25
 ROOM = 1.2
 """A panel is so many times as high as the column of names beside it."""
 
@@ -30,16 +29,7 @@ HEAD, BETWEEN, LEFT, RIGHT = 0.7, 0.8, 0.6, 1.2
 MANY_DECADES = 300
 """Where the highest error is so many times the lowest, ticks at powers of ten are enough."""
 
-
 STAMP = "NOT PRIVATE: computed from true values"
-
-
-class ErrorCurve(NamedTuple):
-    """A method's mean error at each epsilon."""
-
-    name: str
-    epsilons: Floats
-    errors: Floats
 
 
 def draw_comparison(records: Sequence[Record], title: str) -> Figure:
@@ -49,10 +39,10 @@ def draw_comparison(records: Sequence[Record], title: str) -> Figure:
     """
     bound = AUTO if any(record["bound"] == AUTO for record in records) else "common"
     records = [record for record in records if record["bound"] == bound]
-    spreads = summarise(records)
-    colours = dict(zip(ranking(spreads), COLOURS, strict=False))
+    spreads = summarise(make_frame(records))
+    colours = dict(zip(rank_methods(spreads), COLOURS, strict=False))
     workloads = list(dict.fromkeys(record["workload"] for record in records))
-    methods = len({case.mechanism for case in spreads})
+    methods = spreads.index.get_level_values("method").nunique()
     columns = min(len(workloads), PANELS_IN_A_ROW)
     rows = -(-len(workloads) // columns)
     panel_height = max(3.0, methods * LABEL_POINTS * LINE_HEIGHT / 72 * ROOM) + BETWEEN
@@ -81,34 +71,30 @@ def draw_comparison(records: Sequence[Record], title: str) -> Figure:
     for number, workload in enumerate(workloads):
         axes = figure.add_subplot(grid[divmod(number, columns)])
         axes.set_title(workload, color=INK, size=11, loc="left")
-        _draw_panel(axes, _curves(spreads, workload), colours)
+        # An error of zero has no place on a logarithmic axis.
+        here = spreads.query("workload == @workload and mean > 0").reset_index()
+        _draw_panel(axes, here.sort_values("epsilon", kind="stable"), colours)
     return figure
 
 
-def _curves(spreads: dict[ComparedCase, MeanSpread], workload: str) -> list[ErrorCurve]:
-    found: dict[str, list[tuple[float, float]]] = {}
-    for case, spread in spreads.items():
-        if case.workload == workload and spread.mean > 0:
-            found.setdefault(case.mechanism, []).append((case.epsilon, spread.mean))
-    return [ErrorCurve(name, *np.array(sorted(points)).T) for name, points in found.items()]
-
-
-def _draw_panel(axes: Axes, curves: list[ErrorCurve], colours: dict[str, str]) -> None:
+def _draw_panel(axes: Axes, points: pd.DataFrame, colours: Mapping[str, str]) -> None:
     axes.set_xscale("log")
     axes.set_yscale("log")
-    for curve in curves:
-        colour = colours.get(curve.name, GREY)
+    ends = {}
+    for name in points["method"].unique():
+        curve = points[points["method"] == name]
         axes.plot(
-            curve.epsilons,
-            curve.errors,
-            color=colour,
-            linewidth=2.2 if curve.name in colours else 1,
-            linestyle=":" if curve.name in COMPARISON_ONLY else "-",
+            curve["epsilon"],
+            curve["mean"],
+            color=colours.get(name, GREY),
+            linewidth=2.2 if name in colours else 1,
+            linestyle=":" if name in COMPARISON_ONLY else "-",
             marker="o",
-            markersize=4 if curve.name in colours else 2,
-            zorder=3 if curve.name in colours else 2,
+            markersize=4 if name in colours else 2,
+            zorder=3 if name in colours else 2,
         )
-    epsilons = sorted({float(epsilon) for curve in curves for epsilon in curve.epsilons})
+        ends[name] = (float(curve["epsilon"].iloc[-1]), float(curve["mean"].iloc[-1]))
+    epsilons = sorted(points["epsilon"].unique())
     axes.set_xticks(epsilons, [f"{epsilon:g}" for epsilon in epsilons])
     axes.xaxis.set_minor_locator(NullLocator())
     low, high = axes.get_ylim()
@@ -119,41 +105,42 @@ def _draw_panel(axes: Axes, curves: list[ErrorCurve], colours: dict[str, str]) -
     axes.tick_params(colors=QUIET, length=0, labelsize=8)
     axes.grid(axis="y", color=LINE)
     axes.spines[:].set_visible(False)
-    _label(axes, curves, colours)
+    label_ends(axes, ends, colours)
 
 
-def _label(axes: Axes, curves: list[ErrorCurve], colours: dict[str, str]) -> None:
-    """Write each name at the end of its line, moved up or down until none covers another."""
-    curves = sorted(curves, key=lambda curve: float(curve.errors[-1]))
-    if not curves:
+def label_ends(axes: Axes, ends: Mapping[str, tuple[float, float]], colours: Mapping[str, str]) -> None:
+    """Write names at the right of the axes, near the height of their lines' ends, none over another or above them.
+
+    Names with a colour of their own are bold, those of methods that promise less in italics.
+    """
+    if not ends:
         return
-    pixels = axes.transData.transform([(curve.epsilons[-1], curve.errors[-1]) for curve in curves])
-    dots = axes.figure.dpi / 72  # of one point
+    names = sorted(ends, key=lambda name: ends[name][1])
+    pixels = axes.transData.transform([ends[name] for name in names])
     height = axes.bbox.height
     wanted = pixels[:, 1] - axes.bbox.y0
-    gap = LABEL_POINTS * LINE_HEIGHT * dots
-    gaps = gap * np.arange(len(curves))
-    # Those that would be beyond the panel's edges come in, and push only the names that they meet.
-    at = gaps + np.clip(spaced(wanted, gap) - gaps, 0, max(0.0, height - gaps[-1]))
-    for curve, y, end in zip(curves, at, wanted, strict=True):
-        colour = colours.get(curve.name, QUIET)
+    gap = min(LABEL_POINTS * LINE_HEIGHT * axes.figure.dpi / 72, height / max(len(names) - 1, 1))
+    below = gap * np.arange(len(names))
+    at = np.clip(spaced(wanted, gap), below, height - below[::-1])
+    for name, y, end in zip(names, at, wanted, strict=True):
         axes.annotate(
-            curve.name,
+            name,
             xy=(1.0, end / height),
             xycoords="axes fraction",
-            xytext=(1.13, y / height),
+            xytext=(1.1, y / height),
             textcoords="axes fraction",
-            color=colour,
+            color=colours.get(name, QUIET),
             size=LABEL_POINTS,
-            weight="bold" if curve.name in colours else "normal",
-            style="italic" if curve.name in COMPARISON_ONLY else "normal",
+            weight="bold" if name in colours else "normal",
+            style="italic" if name in COMPARISON_ONLY else "normal",
             va="center",
             annotation_clip=False,
             arrowprops={
                 "arrowstyle": "-",
-                "color": colours.get(curve.name, GREY),
+                "color": colours.get(name, GREY),
                 "linewidth": 0.5,
-                "relpos": (0.0, 0.5),
+                "shrinkA": 1,
                 "shrinkB": 0,
+                "relpos": (0, 0.5),
             },
         )

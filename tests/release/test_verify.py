@@ -192,7 +192,7 @@ def test_an_expert_who_makes_readme_and_digests_anew_is_found(copy: Path) -> Non
 
 
 def test_digests_are_not_said_to_show_more_than_they_do(copy: Path) -> None:
-    assert verify(copy)[1].finding == "all 4 files match it, which whoever changes a file can change too"
+    assert verify(copy)[1].finding == "all 4 files match it, which anyone who changes a file can change, too"
 
 
 def test_what_is_unusual_but_possible_is_told(publish: Publish) -> None:
@@ -288,7 +288,7 @@ def test_a_label_that_tells_other_sums_than_the_ledger_is_found(copy: Path, debi
     relabel(copy, lie)
     *_, entry, check = verify(copy, open_ledger(str(debited / "ledger.db")))
     assert entry.verdict == "ok"
-    assert (check.verdict, check.finding) == ("FAULT", "it says otherwise than label.json of: cap, spent")
+    assert (check.verdict, check.finding) == ("FAULT", "it differs from label.json in: cap, spent")
 
 
 def test_values_that_were_made_anew_with_all_that_follows_are_found_by_the_ledger_alone(

@@ -20,7 +20,7 @@ from gridveil.release.format.files import ENTRY, LABEL, SUMS, digest, load_label
 from gridveil.release.format.label import Label
 from gridveil.release.series.catalogue import CATALOGUE, Catalogue, Listed, is_series, read_catalogue, write_catalogue
 from gridveil.release.series.series import read_part
-from gridveil.release.verify.ledger import LARGEST_ENTRY, LedgerFaultError, check_ledger, recorded_files
+from gridveil.release.verify.ledger import MAX_ENTRY_BYTES, LedgerFaultError, check_ledger, recorded_files
 from gridveil.release.verify.release import verify
 from gridveil.trusted.engines.base.partitions import find_files, find_partitions, has_fields
 from gridveil.trusted.ledger.book import Ledger, is_address, open_ledger
@@ -194,7 +194,7 @@ def _has_debits(folder: Path | None) -> bool:
 def _read_debit(folder: Path, listed: Listed) -> str | None:
     """Return the hash of a release's debit, which is the digest of its entry's file; `None` if there was no ledger."""
     with suppress(OSError, ValueError):  # it is not there, or no file: the label knows, too, but takes longer to read
-        return sha256(read_regular(folder / listed.path / ENTRY, LARGEST_ENTRY)).hexdigest()
+        return sha256(read_regular(folder / listed.path / ENTRY, MAX_ENTRY_BYTES)).hexdigest()
     entry = read_part(folder, listed).label.ledger_entry
     return None if entry is None else entry.hash
 

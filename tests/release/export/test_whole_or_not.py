@@ -106,7 +106,7 @@ def test_only_a_slab_or_two_are_held_at_a_time(
 
     module = import_module(f"gridveil.release.export.as_{'parquet' if form == 'geoparquet' else form}")
     monkeypatch.setattr(module, "slabs", watch)
-    monkeypatch.setattr(as_zarr, "MOST_STEPS", 4)
+    monkeypatch.setattr(as_zarr, "MAX_STEPS", 4)
     export(release, path, form)
     assert len(alive) == 8  # 30 steps
     assert max(alive) <= 2

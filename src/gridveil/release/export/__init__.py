@@ -57,12 +57,12 @@ def export(release: Release, path: Path | str, format: str, progress: Progress =
     """Write a release to a new file (for `zarr` a folder) in one of `EXPORTERS`, and return what was written.
 
     It is written aside and gets its name when every byte is on disk; on a failure nothing is left. `csv` has the
-    privacy label beside it, at `path` with `.label.json` behind it; all others have it inside.
+    privacy label next to it, at `path` with `.label.json` behind it; all others have it inside.
     """
     why = refusal(release, format)
     if why is not None:
         raise UsageError(why, code="export-refused")
-    if os.path.lexists(path):  # said before anything is computed
+    if os.path.lexists(path):  # refused before anything is computed
         msg = f"{path}: already there, and never overwritten; give another --out"
         raise UsageError(msg, code="out-exists")
     return EXPORTERS.load(format).write(release, Path(path), progress)

@@ -1,4 +1,4 @@
-"""CSV: the long table as text. Readers of operators' files choke on comments, so the label is in a file beside it."""
+"""CSV: the long table as text. Readers of operators' files choke on comments, so the label is in a file next to it."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ from gridveil.release.query.open import Release
 WITHOUT_HEADER = csv.WriteOptions(include_header=False, quoting_style="none")
 
 
-def beside(path: Path) -> Path:
+def label_path(path: Path) -> Path:
     """Return where the label of a CSV file is.
 
-    >>> beside(Path("town.csv")).name
+    >>> label_path(Path("town.csv")).name
     'town.csv.label.json'
     """
     return path.with_name(f"{path.name}.{LABEL}")
 
 
 def write(release: Release, path: Path, progress: Progress) -> list[Path]:
-    """Write the table and, before it gets its name, the label beside it."""
+    """Write the table and, before it gets its name, the label next to it."""
     table = LongTable(release)
     with _label_first(path) as (aside, label):
         label.write_text(_label(release, table.columns), encoding="utf-8")
@@ -40,7 +40,7 @@ def write(release: Release, path: Path, progress: Progress) -> list[Path]:
                 csv.write_csv(_plain(table.of(slab)), file, WITHOUT_HEADER)
         for file_aside in (aside, label):
             file_aside.chmod(PUBLIC)
-    return [path, beside(path)]
+    return [path, label_path(path)]
 
 
 EXPORTER = Exporter(".csv", "text/csv", "CSV table", write)
@@ -52,12 +52,12 @@ def _label_first(path: Path) -> Iterator[tuple[Path, Path]]:
     label_is_there = False
     try:
         with new_file(path) as aside:
-            with new_file(beside(path)) as label:
+            with new_file(label_path(path)) as label:
                 yield aside, label
             label_is_there = True
     except BaseException:
         if label_is_there:
-            beside(path).unlink()
+            label_path(path).unlink()
         raise
 
 

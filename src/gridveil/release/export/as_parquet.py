@@ -17,7 +17,7 @@ from gridveil.release.export import Exporter
 from gridveil.release.export.table import MEASURES, PUBLIC, SLAB, LongTable, about, outlines, slabs
 from gridveil.release.query.open import Release
 
-LARGEST_DICTIONARY = 2**25  # bytes; the outlines of 256 x 256 cells take 6 MB
+MAX_DICTIONARY_BYTES = 2**25  # bytes; the outlines of 256 x 256 cells take 6 MB
 
 
 def write(release: Release, path: Path, progress: Progress) -> list[Path]:
@@ -49,7 +49,7 @@ def _writer(path: Path, schema: pa.Schema) -> Any:  # noqa: ANN401 - pyarrow has
         schema,
         compression="zstd",
         use_dictionary=[name for name in schema.names if name not in MEASURES],
-        dictionary_pagesize_limit=LARGEST_DICTIONARY,
+        dictionary_pagesize_limit=MAX_DICTIONARY_BYTES,
         # Dictionaries are a way to store columns here; nobody should have to read categories or encoded geometries.
         store_schema=False,
     )

@@ -14,10 +14,10 @@ from gridveil.release.format.label import Label, describe
 from gridveil.release.query.open import Release
 
 MEDIA_TYPE = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
-MOST_ROWS = 2**20 - 1  # of a sheet, without its header
+MAX_ROWS = 2**20 - 1  # of a sheet, without its header
 DAY = 86_400_000  # milliseconds
 FIRST_DAY_OF_1970 = 25_569  # in Excel's count of days
-LONGEST_TEXT = 32_767  # in a cell
+MAX_TEXT_LENGTH = 32_767  # in a cell
 WIDTHS = {"x": 6, "y": 6, "interval_start": 19, "standard_error_kwh": 23, "warning": 30}
 USUAL_WIDTH = 13
 OPTIONS = {"constant_memory": True, "strings_to_formulas": False, "strings_to_urls": False}
@@ -39,7 +39,7 @@ def write(release: Release, path: Path, progress: Progress) -> list[Path]:
     return [path]
 
 
-EXPORTER = Exporter(".xlsx", MEDIA_TYPE, "Excel workbook", write, max_rows=MOST_ROWS)
+EXPORTER = Exporter(".xlsx", MEDIA_TYPE, "Excel workbook", write, max_rows=MAX_ROWS)
 
 
 def _write_table(book: Any, release: Release, table: LongTable, progress: Progress) -> None:  # noqa: ANN401 - xlsxwriter has no types
@@ -81,7 +81,7 @@ def _write_label(book: Any, label: Label) -> None:  # noqa: ANN401 - as above
     for row, (name, value) in enumerate(_fields(label.model_dump(mode="json")), start=1):
         sheet.write_string(row, 0, name)
         if isinstance(value, str):
-            sheet.write_string(row, 1, value[:LONGEST_TEXT], wrapped)
+            sheet.write_string(row, 1, value[:MAX_TEXT_LENGTH], wrapped)
         else:
             sheet.write(row, 1, value, wrapped)
 
@@ -120,5 +120,5 @@ def _write_words(book: Any, release: Release, table: LongTable) -> None:  # noqa
         for below, (name, text) in enumerate(lines, start=1):
             if name:
                 sheet.write_string(row + below, 0, name)
-            sheet.write_string(row + below, 1, text[:LONGEST_TEXT], wrapped)
+            sheet.write_string(row + below, 1, text[:MAX_TEXT_LENGTH], wrapped)
         row += len(lines) + 2

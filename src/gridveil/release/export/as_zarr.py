@@ -20,7 +20,7 @@ from gridveil.release.query.open import Release
 from gridveil.uncertainty.model import AXES, KWH
 
 SLAB = 2**23  # cells times steps: four arrays of 32 MB
-MOST_STEPS = 128
+MAX_STEPS = 128
 CHUNK = 2**19  # numbers, 2 MB: a year of 256 x 256 cells is about 4,400 files
 VARIABLES = {
     "consumption": ("value", "electricity consumption of households"),
@@ -64,7 +64,7 @@ def chunks_of(shape: tuple[int, int, int]) -> tuple[int, int, int]:
     (120, 32, 32)
     """
     steps, ny, nx = shape
-    some = min(steps, MOST_STEPS, max(1, SLAB // (ny * nx)))
+    some = min(steps, MAX_STEPS, max(1, SLAB // (ny * nx)))
     side = 2 ** round(math.log2(CHUNK / some) / 2)
     return some, min(side, ny), min(side, nx)
 

@@ -61,7 +61,7 @@ def slabs(release: Release, progress: Progress = silent, size: int = SLAB) -> It
 # Where cells are: names, centres and outlines, in the order of rows (y, then x).
 
 DECIMALS = 7  # of a degree: a centimetre
-LEAST_DIGITS = 3
+MIN_DIGITS = 3
 
 
 def area_ids(grid: Grid) -> list[str]:
@@ -70,7 +70,7 @@ def area_ids(grid: Grid) -> list[str]:
     >>> area_ids(Grid(0, 0, 2, 1, nx=2, ny=1))
     ['x000_y000', 'x001_y000']
     """
-    digits = max(LEAST_DIGITS, len(str(max(grid.nx, grid.ny) - 1)))
+    digits = max(MIN_DIGITS, len(str(max(grid.nx, grid.ny) - 1)))
     return [f"x{x:0{digits}}_y{y:0{digits}}" for y in range(grid.ny) for x in range(grid.nx)]
 
 
@@ -176,7 +176,7 @@ MEANING = {
 
 
 class LongTable:
-    """Makes the rows of a slab. What repeats from step to step is a dictionary, so that it takes little room.
+    """Makes the rows of a slab. What repeats from step to step is a dictionary, so that it takes little space.
 
     extra: more columns about the cells, such as a geometry, in the order of cells (y, then x).
     """

@@ -80,7 +80,7 @@ Published by {publisher} on {published}.
 
 - `consumption.nc`: the values and their standard errors (NetCDF-4, CF conventions)
 - `label.json`: the privacy statement, for people and machines: what is promised, and what is not
-{entry}- `SHA256SUMS`: whether the files arrived whole, `sha256sum -c SHA256SUMS` tells; `gridveil verify .` checks more
+{entry}- `SHA256SUMS`: digests, for `sha256sum -c SHA256SUMS`; `gridveil verify .` checks more
 
 ## Opening it
 
@@ -185,7 +185,7 @@ def to_registry(label: Label, *, curator_type: CuratorType = "Industry") -> dict
             },
             "deployment_model": {
                 "model_name": "Central",
-                "actors": "The publisher, trusted with the readings. Whoever reads the release, trusted with nothing.",
+                "actors": "The publisher, trusted with the readings. Readers of the release, trusted with nothing.",
                 "release_type": "Many releases" if parts else "One release",
                 "release_type_details": f"Ledger: {label.ledger}{_list(parts)}",
                 "data_source_type": "Dynamic" if parts else "Static",

@@ -93,7 +93,7 @@ RATE_ROUNDING = 1e-6
 
 
 class AttackRate(FactsModel):
-    """Two worlds that differ in one household, and how well the best attacker tells them apart.
+    """Two worlds that differ in one household, and how well the best attacker distinguishes them.
 
     `loss` bounds the log-ratio of any outcome's probabilities in the two worlds. `true_positive_rate` is at the
     false-positive rate that the label states.

@@ -25,7 +25,7 @@ SUMS = "SHA256SUMS"  # of all others, as sha256sum writes and checks them
 FORMAT = 1  # of consumption.nc
 GROUP = "gridveil"  # in consumption.nc: what queries need
 Stored = Any  # a file, group, variable or dataset: h5py and h5netcdf have no types
-LARGEST_LABEL = 2**23  # bytes: thirty thousand measurements take about 5 MB
+MAX_LABEL_BYTES = 2**23  # bytes: thirty thousand measurements take about 5 MB
 VERSION = 1  # of label.json
 
 
@@ -38,7 +38,7 @@ def load_label(path: Path) -> Label:
     """Read a label; strict, so that nothing is shown that was not understood."""
     try:
         _refuse_unfinished(path)
-        content = read_json(path, LARGEST_LABEL)
+        content = read_json(path, MAX_LABEL_BYTES)
         _check_version(path, content)
         check_content(content)
         label = Label.model_validate(content)
@@ -83,8 +83,8 @@ def _unreadable(path: Path, why: str) -> InputError:
 SUMMED = (VALUES, LABEL, README, ENTRY)
 BLOCK = 2**20
 STAGE = "sum up its files"
-LARGEST_SUMS = 2**12
-LARGEST_FILE = 2**38  # more than the largest cube that is read can take
+MAX_SUMS_BYTES = 2**12
+MAX_FILE_BYTES = 2**38  # more than the largest cube that is read can take
 LINE = re.compile(r"([0-9a-f]{64}) [ *](\S+)")
 
 
@@ -94,7 +94,7 @@ def digest(path: Path, progress: Progress = silent) -> str:
     with os.fdopen(handle, "rb") as file:
         status = os.fstat(handle)
         check_regular(status)
-        if status.st_size > LARGEST_FILE:
+        if status.st_size > MAX_FILE_BYTES:
             msg = "it is larger than any release"
             raise ValueError(msg)
         known = hashlib.sha256()
@@ -105,7 +105,7 @@ def digest(path: Path, progress: Progress = silent) -> str:
 
 
 def write_sums(folder: Path, progress: Progress = silent) -> dict[str, str]:
-    """Write the digests of the files in a folder beside them, and return them."""
+    """Write the digests of the files of a folder into it, and return them."""
     others = {name: digest(folder / name) for name in SUMMED[1:] if (folder / name).exists()}
     digests = {VALUES: digest(folder / VALUES, progress), **others}
     lines = (f"{known}  {name}\n" for name, known in digests.items())
@@ -115,8 +115,8 @@ def write_sums(folder: Path, progress: Progress = silent) -> dict[str, str]:
 
 def read_sums(path: Path) -> dict[str, str]:
     """Return the digests that are listed; only names of a release's files are believed."""
-    raw = read_regular(path, LARGEST_SUMS)
-    if len(raw) > LARGEST_SUMS:
+    raw = read_regular(path, MAX_SUMS_BYTES)
+    if len(raw) > MAX_SUMS_BYTES:
         msg = "it is longer than any list of a release's files"
         raise ValueError(msg)
     digests: dict[str, str] = {}

@@ -51,7 +51,7 @@ def packed(dataset: Stored, first: int, slab: NDArray[Any], threads: Executor) -
         shuffled = whole.reshape(-1).view(np.uint8).reshape(-1, whole.itemsize).T.tobytes()
         return zlib.compress(shuffled, LEVEL)
 
-    # `map` begins at once: whoever asked may do something else meanwhile.
+    # `map` begins at once: the caller may do something else meanwhile.
     return zip(((first + at, *others) for at, *others in corners), threads.map(pack, corners), strict=True)
 
 

@@ -134,7 +134,7 @@ class Label(FactsModel):
 
     @property
     def note(self) -> str | None:
-        """What must be said of what is shown at all, if anything must: see `SeriesLabel`."""
+        """A note on what is shown, if it is not all there is: see `SeriesLabel`."""
         return None
 
     def bounds_in_words(self) -> list[str]:
@@ -279,7 +279,7 @@ def attacks_in_words(label: Label) -> list[str]:
 
 
 def warnings(label: Label) -> list[GridveilWarning]:
-    """Return what must be said plainly: it is not private, epsilon is high, noise is small, this is not all."""
+    """Return the warnings of a label: it is not private, epsilon is high, noise is small, this is not all."""
     if not label.private:
         return [wording.NOT_PRIVATE_WARNING]
     return [*wording.high_epsilon(label.privacy.epsilon), *label.noise_warnings(), *label.series_warnings()]
@@ -291,13 +291,13 @@ def _alike(measured: MeasurementFacts) -> tuple[str, str, str, float | None]:
 
 def _measured(run: list[MeasurementFacts]) -> str:
     """Return questions of one kind in a row as a sentence. Their epsilons are those of each by itself."""
-    least, most = (f"{pick(m.epsilon for m in run):g}" for pick in (min, max))
+    lowest, highest = (f"{pick(m.epsilon for m in run):g}" for pick in (min, max))
     bound = [] if run[0].bound_kwh is None else [f"bound {run[0].bound_kwh:g} kWh"]
     noise = [] if run[0].noise == "laplace" else [f"{run[0].noise} noise"]
     numbers, where = sum(m.labels for m in run), f"({', '.join([f'{run[0].window} window', *bound, *noise])})"
     if len(run) == 1:
-        return f"Measured: {run[0].kind}, {numbers} numbers, epsilon {most} {where}."
-    each = most if least == most else f"{least} to {most}"
+        return f"Measured: {run[0].kind}, {numbers} numbers, epsilon {highest} {where}."
+    each = highest if lowest == highest else f"{lowest} to {highest}"
     return f"Measured: {run[0].kind}, {numbers} numbers in {len(run)} questions, epsilon {each} each {where}."
 
 
@@ -310,10 +310,10 @@ def _bounds_of(label: Label, window: str, steps: int, step_kwh: float) -> str:
     """Return the bounds on one window as a sentence: questions may have one each."""
     here = (window, steps, step_kwh)
     amounts = [f"{bound.window_kwh:g}" for bound in label.bounds if (bound.window, bound.steps, bound.step_kwh) == here]
-    most = amounts[0] if len(amounts) == 1 else f"{', '.join(amounts[:-1])} or {amounts[-1]}"
+    total = amounts[0] if len(amounts) == 1 else f"{', '.join(amounts[:-1])} or {amounts[-1]}"
     where = f"in the {window} window of {steps} steps"
     which = "" if len(amounts) == 1 else ", depending on the question (see what was measured)"
-    return f"A household counts for at most {step_kwh:g} kWh a step and {most} kWh {where}{which}."
+    return f"A household counts for at most {step_kwh:g} kWh a step and {total} kWh {where}{which}."
 
 
 def _which(label: Label, origin: str, origins: int) -> str:

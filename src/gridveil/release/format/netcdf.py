@@ -29,7 +29,7 @@ CHUNK = (8, 64, 64)  # a map of 256 x 256 cells reads sixteen of these for a ste
 PREFIX_CHUNK = (8, 32, 32)  # a query reads eight of these, 64 KB each
 MODEL_CHUNKS = {1: (2**14,), 2: (64, 256), 3: (24, 64, 64)}
 SLAB_CELLS = 2**22  # in memory at a time: about 32 MB, and a few times that while they are added up
-MOST_THREADS = 4
+MAX_THREADS = 4
 STAGE = "write the release"
 
 
@@ -129,7 +129,7 @@ def _write_cube(file: Stored, cube: Callable[[slice], Floats], model: ErrorModel
     before = np.zeros((1, ny + 1, nx + 1))
     prefix[:1] = before
     rows, negative = CHUNK[0] * max(1, SLAB_CELLS // (CHUNK[0] * nx * ny)), False
-    with ThreadPoolExecutor(min(MOST_THREADS, os.cpu_count() or 1)) as threads:
+    with ThreadPoolExecutor(min(MAX_THREADS, os.cpu_count() or 1)) as threads:
         for first in range(0, steps, rows):
             some = slice(first, min(first + rows, steps))
             published = cube(some).astype(np.float32)

@@ -23,7 +23,7 @@ from gridveil.uncertainty import KINDS
 from gridveil.uncertainty.model import DOUBLE, FLOAT, ErrorModel, Shape
 
 TIGHTEST = 2048  # bytes that one in the file can stand for; gzip packs up to 1,032
-LARGEST_CHUNK = 2**20  # bytes, packed or not: unpacking one, whatever it says, takes about a thousand times as many
+MAX_CHUNK_BYTES = 2**20  # bytes, packed or not: unpacking one, whatever it says, takes about a thousand times as many
 FILTERS = (h5py.h5z.FILTER_SHUFFLE, h5py.h5z.FILTER_DEFLATE, h5py.h5z.FILTER_FLETCHER32)  # that HDF5 itself has
 HELD_BYTES = 2**25
 CACHED_BYTES = 2**24  # of each variable's chunks: all that hold one step of 256 x 256 cells, so that the next is there
@@ -175,7 +175,7 @@ def _dataset(group: Stored, name: str, shape: tuple[int, ...], kind: str | None 
         msg = f"{name} points to another file"
         raise ValueError(msg)
     strange = dataset.dtype.kind not in "if" if kind is None else dataset.dtype.newbyteorder("=") != np.dtype(kind)
-    vast = np.prod(dataset.chunks or 1) * dataset.dtype.itemsize > LARGEST_CHUNK
+    vast = np.prod(dataset.chunks or 1) * dataset.dtype.itemsize > MAX_CHUNK_BYTES
     unwritten = dataset.nbytes > TIGHTEST * dataset.id.get_storage_size()
     if strange or vast or unwritten or _packed_strangely(dataset):
         msg = f"{name} is stored in a way that no release is"
@@ -207,6 +207,6 @@ def _packed_strangely(dataset: Stored) -> bool:
     filters = [settings.get_filter(i)[0] for i in range(settings.get_nfilters())]
     if len(set(filters)) < len(filters) or not set(filters) <= set(FILTERS):
         return True
-    if dataset.chunks is None or dataset.id.get_storage_size() <= LARGEST_CHUNK:
+    if dataset.chunks is None or dataset.id.get_storage_size() <= MAX_CHUNK_BYTES:
         return False
-    return dataset.id.chunk_iter(lambda chunk: True if chunk.size > LARGEST_CHUNK else None) is not None
+    return dataset.id.chunk_iter(lambda chunk: True if chunk.size > MAX_CHUNK_BYTES else None) is not None

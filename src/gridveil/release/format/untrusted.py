@@ -18,21 +18,21 @@ from gridveil.release.format.facts import UNSEEN, attack_rates, rates_agree
 from gridveil.release.format.label import Label, MechanismFacts
 from gridveil.trusted.budget import FALSE_POSITIVES
 
-# What a label must not hold, whoever wrote it: it is shown in terminals, pages, files and HTTP headers.
+# Limits on what is read. Anyone may have written a label, and it is shown in terminals, pages and HTTP headers.
 
-LARGEST_INTEGER = 2**63
+INTEGER_LIMIT = 2**63
 MAX_DEPTH = 32
 MAX_VALUES = 2**19  # thirty thousand measurements have fewer
-LONGEST_TEXT = 2**16
-EARLIEST, LATEST = 1000, 9000  # years; near the ends of the calendar clocks overflow
+MAX_TEXT_LENGTH = 2**16
+MIN_YEAR, MAX_YEAR = 1000, 9000  # years; near the ends of the calendar clocks overflow
 ROUNDING = 1e-9
-FLAT = 2
-MOST_CELLS, LONGEST_AXIS = 2**34, 2**22  # of a cube
+MAP_AXES = 2
+MAX_CELLS, MAX_AXIS = 2**34, 2**22  # of a cube
 KNOWN_SYSTEMS = {"local", "EPSG:4326"}  # need no look at PROJ's tables, which takes a tenth of a second
 
 
 def read_json(path: Path, largest: int) -> object:
-    """Return what a JSON file says, if it has at most so many bytes: `OSError`, `RecursionError` or `ValueError`.
+    """Return the content of a JSON file of at most `largest` bytes: `OSError`, `RecursionError` or `ValueError`.
 
     Values are counted before anything is built: a few megabytes of empty lists would take a hundred times as many.
     """
@@ -73,20 +73,20 @@ def check_content(value: object, where: str = "", depth: int = 0) -> None:
     elif isinstance(value, list):
         for item in value:
             check_content(item, where, depth + 1)
-    elif fault := _fault(value):
+    elif fault := _find_fault(value):
         msg = f"{where}: {fault}"
         raise ValueError(msg)
 
 
-def _fault(value: object) -> str | None:
+def _find_fault(value: object) -> str | None:
     if isinstance(value, str):
-        if len(value) > LONGEST_TEXT:
+        if len(value) > MAX_TEXT_LENGTH:
             return "it is longer than any text of a label"
         return "it has control characters" if UNSEEN.search(value) else None
     if isinstance(value, bool | date) or value is None:
         return None
     if isinstance(value, int):
-        return None if abs(value) < LARGEST_INTEGER else "it is larger than any number of a label"
+        return None if abs(value) < INTEGER_LIMIT else "it is larger than any number of a label"
     if isinstance(value, float):
         return None if math.isfinite(value) else "it is not a finite number"
     return f"it is {type(value).__name__}, neither text nor number"
@@ -113,17 +113,17 @@ def check_label(label: Label) -> None:
 
 def check_window(window: Window) -> None:
     """Refuse a window near the ends of the calendar."""
-    if not (window.start.year >= EARLIEST and window.end.year <= LATEST):
+    if not (window.start.year >= MIN_YEAR and window.end.year <= MAX_YEAR):
         msg = (
-            f"a window from {window.start.isoformat()} to {window.end.isoformat()}: not in the years {EARLIEST} "
-            f"to {LATEST}"
+            f"a window from {window.start.isoformat()} to {window.end.isoformat()}: not in the years {MIN_YEAR} "
+            f"to {MAX_YEAR}"
         )
         raise ValueError(msg)
 
 
 def check_size(shape: tuple[int, ...]) -> None:
     """Refuse a cube of absurd size."""
-    if math.prod(shape) > MOST_CELLS or max(shape) > LONGEST_AXIS:
+    if math.prod(shape) > MAX_CELLS or max(shape) > MAX_AXIS:
         msg = f"a cube of {shape} (time, y, x) is larger than any release"
         raise ValueError(msg)
 
@@ -142,7 +142,7 @@ def check_system(crs: str) -> None:
     from gridveil.release.format.hdf5_file import known_system
 
     system = known_system(crs)
-    if not (system.is_projected or system.is_geographic) or len(system.axis_info) != FLAT:
+    if not (system.is_projected or system.is_geographic) or len(system.axis_info) != MAP_AXES:
         msg = f"coordinate system {crs} ({system.type_name}): not one of a flat map"
         raise UsageError(msg, code="crs-not-a-map")
 

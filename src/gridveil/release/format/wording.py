@@ -59,7 +59,8 @@ CAVEATS: dict[Caveat, str] = {
     ),
     "not-a-household": "An id that is not a household: the promise is about what the id stands for.",
     "other-households": (
-        "What other households reveal: those alike in habit or weather tell about each other, in any useful release."
+        "What other households reveal: those with like habits or weather reveal something about each other, in any "
+        "useful release."
     ),
     "other-releases": "Other releases about the same households, earlier or later: their epsilons add up.",
     "beyond-the-cap": (
@@ -91,7 +92,7 @@ CAVEATS: dict[Caveat, str] = {
         "does not know about the same homes, the next does not know either. Such intervals are rather too wide."
     ),
     "not-averaged": (
-        "Over several releases of a series, intervals become shorter beside the consumption as their noise averages "
+        "Over several releases of a series, intervals become shorter relative to consumption as their noise averages "
         "out. What they do not cover does not: the true consumption then lies outside even more often."
     ),
 }
@@ -254,7 +255,7 @@ def _times(epsilon: float) -> str:
     return f"{math.exp(epsilon):.3g}" if epsilon < 700 else "more than 1e300"  # noqa: PLR2004 - exp overflows at 710
 
 
-# What an attacker can learn about one household: pairs of worlds, and how well they can be told apart.
+# What an attacker can learn about one household: pairs of worlds, and how well they can be distinguished.
 
 
 class AttackStatement(NamedTuple):

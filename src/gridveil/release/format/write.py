@@ -18,12 +18,12 @@ from gridveil.release.format.label import Label
 from gridveil.release.format.netcdf import write_netcdf
 from gridveil.uncertainty.model import Estimate
 
-# How much room a release may take on disk: asked of public numbers, before a row is read or a bit spent.
+# How much disk space a release may take: from public numbers, before a row is read or budget is spent.
 
 VALUE_BYTES = 18
 """A value and its standard error, 4 bytes each if noise leaves nothing to compress; a prefix sum, 8; and an eighth more
 for labels of parts, which compress well."""
-MOST_DRAWS, MOST_REGIONS, DRAW_BYTES = 200, 64, 4
+MAX_DRAWS, MAX_REGIONS, DRAW_BYTES = 200, 64, 4
 """Of an error model that has draws of every cell, and of every step in each region."""
 
 
@@ -36,22 +36,22 @@ def max_bytes(grid: Grid, window: Window) -> int:
     10
     """
     edges = (grid.nx + 1) * (grid.ny + 1) * (window.steps + 1)
-    return VALUE_BYTES * edges + DRAW_BYTES * MOST_DRAWS * (grid.cells + MOST_REGIONS * window.steps)
+    return VALUE_BYTES * edges + DRAW_BYTES * MAX_DRAWS * (grid.cells + MAX_REGIONS * window.steps)
 
 
 def check_disk_space(out: Path, grid: Grid, window: Window) -> None:
-    """Refuse a place whose disk has too little room for a release of this grid and window."""
+    """Refuse a place whose disk has too little free space for a release of this grid and window."""
     above = next(folder for folder in out.absolute().parents if folder.exists())
-    free, most = shutil.disk_usage(above).free, max_bytes(grid, window)
-    if free < most:
+    free, needed = shutil.disk_usage(above).free, max_bytes(grid, window)
+    if free < needed:
         msg = (
-            f"{out}: a release of {grid.nx} x {grid.ny} cells and {window.steps} steps may take {_size(most)}, and the "
-            f"disk has room for {_size(free)}; make room, or give another --out"
+            f"{out}: a release of {grid.nx} x {grid.ny} cells and {window.steps} steps may take {_to_text(needed)}, "
+            f"and the disk has {_to_text(free)} free; free some space, or give another --out"
         )
         raise UsageError(msg, code="disk-too-full")
 
 
-def _size(count: int) -> str:
+def _to_text(count: int) -> str:
     return f"{count / 1e9:.1f} GB" if count >= 10**9 else f"{count / 1e6:.1f} MB"
 
 

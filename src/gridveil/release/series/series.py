@@ -13,7 +13,7 @@ from pathlib import Path
 
 from gridveil.model.errors import InputError
 from gridveil.model.files import read_regular
-from gridveil.release.format.files import LABEL, LARGEST_SUMS, SUMS, VALUES, digest, load_label, read_sums
+from gridveil.release.format.files import LABEL, MAX_SUMS_BYTES, SUMS, VALUES, digest, load_label, read_sums
 from gridveil.release.format.label import Label
 from gridveil.release.format.read import Content, about_the_truth, read_content
 from gridveil.release.series.catalogue import CATALOGUE, Catalogue, Listed, Shelf, ShelfPlace, read_catalogue
@@ -71,7 +71,7 @@ def read_part(folder: Path, listed: Listed) -> SeriesPart:
     place = folder / listed.path
     try:
         _check_there(place)
-        if sha256(read_regular(place / SUMS, LARGEST_SUMS)).hexdigest() != listed.sha256:
+        if sha256(read_regular(place / SUMS, MAX_SUMS_BYTES)).hexdigest() != listed.sha256:
             raise _other(place, SUMS)
         label = load_label(place / LABEL)
         if read_sums(place / SUMS).get(LABEL) != digest(place / LABEL):

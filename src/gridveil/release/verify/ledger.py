@@ -22,12 +22,12 @@ from gridveil.trusted.ledger.population import Read
 
 # An export of a ledger: each entry's exact text, one a line.
 
-LARGEST_EXPORT = 2**28
+MAX_EXPORT_BYTES = 2**28
 """Bytes: some hundred thousand entries."""
 
 
 class Export:
-    """What a ledger held when it was exported, for whoever has no access to the ledger itself.
+    """What a ledger held when it was exported, for those who have no access to the ledger itself.
 
     Guarantee: as of `Chain.faults`, but that a chain cut at its end is as sound as a whole one: an export has no list
     of heads.
@@ -63,12 +63,12 @@ def is_export(path: Path) -> bool:
 def read_export(path: Path, option: str) -> list[Entry]:
     """Return the entries of an export that an option names; whether they make sound chains is another question."""
     try:
-        raw = read_regular(path, LARGEST_EXPORT)
+        raw = read_regular(path, MAX_EXPORT_BYTES)
         lines = raw.decode("ascii").splitlines()
     except (OSError, ValueError) as error:
         msg = f"{option} {path}: not to be read as an export ({error}); give a file that `ledger export` wrote"
         raise InputError(msg, code="export-file-unreadable") from error
-    if len(raw) > LARGEST_EXPORT:
+    if len(raw) > MAX_EXPORT_BYTES:
         msg = f"{option} {path}: it is larger than any export; give a file that `ledger export` wrote"
         raise InputError(msg, code="export-file-too-large")
     entries = []
@@ -86,7 +86,7 @@ def read_export(path: Path, option: str) -> list[Entry]:
 
 # Whether a release and a ledger agree: the entry in its folder, and the ledger itself.
 
-LARGEST_ENTRY = 2**22
+MAX_ENTRY_BYTES = 2**22
 
 
 NOT_DEBITED = "this release was not debited to that ledger: give the ledger that it names, or ask the publisher"
@@ -117,8 +117,8 @@ def check_entry(path: Path, label: Label) -> str:
     if stated is None:
         msg = f"it is there, though {LABEL} says that there is no ledger"
         raise ValueError(msg)
-    raw = read_regular(path, LARGEST_ENTRY)
-    if len(raw) > LARGEST_ENTRY or sha256(raw).hexdigest() != stated.hash:
+    raw = read_regular(path, MAX_ENTRY_BYTES)
+    if len(raw) > MAX_ENTRY_BYTES or sha256(raw).hexdigest() != stated.hash:
         msg = f"it is not the entry {stated.hash[:12]} of {LABEL}: its digest is another"
         raise ValueError(msg)
     entry = Entry.from_text(raw.decode("ascii"))
@@ -167,7 +167,7 @@ def _find_debit(ledger: Book, label: Label) -> tuple[Entry, dict[str, str] | Non
         raise LedgerFaultError(msg, NOT_DEBITED)
     faults = ledger.verify()
     if faults:
-        msg = f"the ledger itself is not sound ({faults[0]}): `gridveil ledger verify` tells more"
+        msg = f"the ledger itself is not sound ({faults[0]}): run `gridveil ledger verify`"
         raise LedgerFaultError(msg, NOT_SOUND)
     try:
         entries = ledger.entries(stated.population)
@@ -183,7 +183,7 @@ def _find_debit(ledger: Book, label: Label) -> tuple[Entry, dict[str, str] | Non
 
 
 def _check_standing(entries: list[Entry], label: Label) -> None:
-    """Refuse a label that says something else of what was spent than the chain up to its debit does."""
+    """Refuse a label whose amounts are not those of the chain up to its debit."""
     from gridveil.trusted.ledger.tally import Tally
 
     first, *later, debit = entries
@@ -203,7 +203,7 @@ def _check_standing(entries: list[Entry], label: Label) -> None:
     in_label |= {name: Fraction(in_label[name]) for name in amounts if in_label[name] is not None}
     apart = [name for name, value in facts.items() if in_label[name] != value]
     if apart:
-        msg = f"it says otherwise than {LABEL} of: {', '.join(apart)}"
+        msg = f"it differs from {LABEL} in: {', '.join(apart)}"
         raise ValueError(msg)
 
 
@@ -229,9 +229,13 @@ def _bounds_follow(stated: object, label: Label) -> bool:
     except (ValidationError, GridveilError):
         return False
     for used in label.bounds:
-        most, here = bound.over(label.window.steps, used.steps).window, _watt_hours(used.window_kwh)
+        largest, here = bound.over(label.window.steps, used.steps).window, _watt_hours(used.window_kwh)
         stated = used.window_origin == "stated"
-        if _watt_hours(used.step_kwh) != step or here > most or (stated and (given.window_kwh is None or here != most)):
+        if (
+            _watt_hours(used.step_kwh) != step
+            or here > largest
+            or (stated and (given.window_kwh is None or here != largest))
+        ):
             return False
     return given.origin == label.bound_origin
 

@@ -45,7 +45,10 @@ ROUNDING = 1e-9  # of the largest sum; float64 adds up millions of values to bet
 
 
 def check_cube(path: Path, label: Label, progress: Progress = silent) -> str:
-    """Return how much was compared, or raise with what does not fit. Memory and time have limits, whoever wrote it."""
+    """Return how much was compared, or raise with what does not fit.
+
+    Memory and time are limited: anyone may have written the file.
+    """
     content = read_content(path, label)
     with reading(path):
         _check_attributes(content.values.file, label)
@@ -126,10 +129,10 @@ def _check_sums_of_epsilon(label: Label) -> list[str]:
     """
     counted = sum(m.epsilon for m in label.measurements if m.kind == HISTOGRAM)
     others = [m.epsilon for m in label.measurements if m.kind != HISTOGRAM]
-    least, most = counted + max(others, default=0.0), counted + sum(others)
-    if least * (1 - EPSILON_ROUNDING) <= label.privacy.epsilon_accounted <= most * (1 + EPSILON_ROUNDING):
+    lowest, highest = counted + max(others, default=0.0), counted + sum(others)
+    if lowest * (1 - EPSILON_ROUNDING) <= label.privacy.epsilon_accounted <= highest * (1 + EPSILON_ROUNDING):
         return []
-    return [f"epsilon_accounted {label.privacy.epsilon_accounted:g}: its measurements cost {least:g} to {most:g}"]
+    return [f"epsilon_accounted {label.privacy.epsilon_accounted:g}: its measurements cost {lowest:g} to {highest:g}"]
 
 
 def _check_bounds(label: Label) -> list[str]:
@@ -170,7 +173,7 @@ def _check_codes(label: Label) -> list[str]:
 
 # Whether a release is what it says it is: label, digests, values, README, and the ledger's entry.
 
-LARGEST_README = 2**17
+MAX_README_BYTES = 2**17
 MAX_NAMED = 5
 
 NOT_SHOWN = (
@@ -178,7 +181,7 @@ NOT_SHOWN = (
     "keeps only one ledger about these households."
 )
 WHO_WROTE_IT = (
-    "Nor who wrote it: whoever changes the files can make label, README, entry and digests that fit. Only --ledger "
+    "Nor who wrote it: anyone who changes the files can make label, README, entry and digests fit. Only --ledger "
     "shows that, with the publisher's own ledger or an export of it (not one that came with the release)."
 )
 WHOSE_LEDGER = (
@@ -281,7 +284,7 @@ def _check_sums(folder: Path, digests: dict[str, str]) -> str:
         words = {"missing": missing, "changed": changed, "not listed": unlisted}
         raise ValueError("; ".join(f"{word}: {', '.join(names)}" for word, names in words.items() if names))
     others = _name_others(folder)
-    return f"all {len(listed)} files match it, which whoever changes a file can change too" + (
+    return f"all {len(listed)} files match it, which anyone who changes a file can change, too" + (
         f" (no part of the release: {others})" if others else ""
     )
 
@@ -294,8 +297,8 @@ def _name_others(folder: Path) -> str:
 
 
 def _check_readme(folder: Path, label: Label) -> str:
-    """Compare figures and names, not words: a later gridveil may say the same better."""
-    text = read_regular(folder / README, LARGEST_README).decode("utf-8", "replace")
+    """Compare figures and names, not words: a later gridveil may have better sentences."""
+    text = read_regular(folder / README, MAX_README_BYTES).decode("utf-8", "replace")
     truth = read_content(folder / VALUES, label).errors.about_the_truth
     if _find_figures(text) not in [
         _find_figures(readme(label, about_the_truth=truth, negative=some)) for some in (True, False)
@@ -315,6 +318,6 @@ def _find_figures(text: str) -> list[str]:
 
 def _check_entry(folder: Path, label: Label) -> str:
     if label.ledger_entry is None and not (folder / ENTRY).exists():
-        msg = "the label says that no ledger kept count"
+        msg = "the label names no ledger"
         raise NotCheckedError(msg)
     return check_entry(folder / ENTRY, label)

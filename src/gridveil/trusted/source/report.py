@@ -137,7 +137,7 @@ NEIGHBOUR_DAYS = (
     "window's own days hold another day's readings, those are here too, and then fewer readings count than you expect"
 )
 
-LONGEST_SHOWN = 40
+MAX_QUOTED = 40
 
 
 @dataclass(frozen=True)
@@ -213,7 +213,9 @@ def reading_faults(
         twice, counts[TOO_LARGE] = found["duplicates"] or 0, found["over"] or 0
         examples = {**examples, TOO_LARGE: {"example": found["example"], "text": None}}
     faults = [
-        Fault("readings", CODES[number], count, example["example"], _hint(number, example["text"], by_days=by_days))
+        Fault(
+            "readings", CODES[number], count, example["example"], _make_hint(number, example["text"], by_days=by_days)
+        )
         for number, count in sorted((+counts).items())
         for example in [examples.get(number, {"example": None, "text": None})]  # unless files changed meanwhile
     ]
@@ -221,18 +223,18 @@ def reading_faults(
     return twice, [*faults, *duplicates]
 
 
-def _hint(fault: int, text: str | None, *, by_days: bool) -> str | None:
-    """Return what is readable, beside what is not; or why rows are outside the steps."""
+def _make_hint(fault: int, text: str | None, *, by_days: bool) -> str | None:
+    """Return an unreadable text with one that can be read; or why rows are outside the steps."""
     if by_days and CODES[fault] == OUTSIDE_STEPS:
         return NEIGHBOUR_DAYS
     if fault not in READABLE:
         return None
-    return NOT_TEXT[fault] if text is None else f"there is {_shown(text)}; {READABLE[fault]}"
+    return NOT_TEXT[fault] if text is None else f"there is {_quote(text)}; {READABLE[fault]}"
 
 
-def _shown(text: str) -> str:
+def _quote(text: str) -> str:
     """Return text of anybody's letter by letter, never as commands to a terminal, and not all of it if it is long."""
-    return ascii(text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]}...")
+    return ascii(text if len(text) <= MAX_QUOTED else f"{text[:MAX_QUOTED]}...")
 
 
 def household_faults(engine: Engine, places: Places, grid: Grid) -> list[Fault]:
@@ -255,7 +257,7 @@ def household_faults(engine: Engine, places: Places, grid: Grid) -> list[Fault]:
         repeated=seen.household.min(where=twice),
     )
     [a], [b] = fetch_rows(engine, of_rows), fetch_rows(engine, of_seen)
-    where = _where(b["x"], b["y"], grid)
+    where = _describe_place(b["x"], b["y"], grid)
     faults = (
         Fault("households", "household-unreadable", a["nameless"] or 0, None),
         Fault("households", "coordinate-unreadable", a["placeless"] or 0, a["example"]),
@@ -266,8 +268,8 @@ def household_faults(engine: Engine, places: Places, grid: Grid) -> list[Fault]:
     return [fault for fault in faults if fault.count]
 
 
-def _where(x: float | None, y: float | None, grid: Grid) -> str | None:
-    """Return a place that is outside, beside the extent."""
+def _describe_place(x: float | None, y: float | None, grid: Grid) -> str | None:
+    """Return a place outside the extent, and the extent."""
     if x is None or y is None:
         return None
     extent = f"the extent is x {grid.x0:g} to {grid.x1:g}, y {grid.y0:g} to {grid.y1:g}"

@@ -29,7 +29,11 @@ SLOW = (
     "faults",
     "fuzz",
     "leak",
+    "mechanisms",
     "properties",
+    "publishing/test_debit.py",
+    "publishing/test_edges.py",
+    "publishing/test_in_memory.py",
     "publishing/test_next.py",
     "release/test_large.py",
     "research",
@@ -42,8 +46,9 @@ SLOW = (
     "trusted/ledger/test_ledger_crowd.py",
     "trusted/source/test_interruptions.py",
     "trusted/source/test_parts.py",
+    "trusted/source/test_slices.py",
 )
-"""Folders and files that are not in the fast lane: together they take four fifths of the time of all tests."""
+"""Folders and files that are not in the fast lane. Of mechanisms it has the contract that all of them share."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -75,22 +75,22 @@ def look(side: int, steps: int) -> NDArray[np.int16]:
 
 
 BIG: dict[str, Callable[[Session, int, int], object]] = {
-    "identity": lambda face, _side, _steps: Identity().release(face),
-    "even": lambda face, _side, _steps: Even().release(face),
-    "space": lambda face, side, _steps: face.sums(districts(side), 1.0),
-    "time": lambda face, _side, steps: face.sums(np.arange(steps), 1.0),
-    "look": lambda face, side, steps: face.sums(look(side, steps), 1.0),
-    "look, charged label by label": lambda face, side, steps: face.sums(look(side, steps), 1.0, sequential=True),
-    "look, some not measured": lambda face, side, steps: face.sums(look(side, steps) - np.int16(1), 1.0),
+    "identity": lambda session, _side, _steps: Identity().release(session),
+    "even": lambda session, _side, _steps: Even().release(session),
+    "space": lambda session, side, _steps: session.sums(districts(side), 1.0),
+    "time": lambda session, _side, steps: session.sums(np.arange(steps), 1.0),
+    "look": lambda session, side, steps: session.sums(look(side, steps), 1.0),
+    "look, charged label by label": lambda session, side, steps: session.sums(look(side, steps), 1.0, sequential=True),
+    "look, some not measured": lambda session, side, steps: session.sums(look(side, steps) - np.int16(1), 1.0),
 }
 
 
 def ask_one(name: str, side: int, steps: int) -> dict[str, Any]:
     window = Window(START, STEP, steps)
     source = InventedSource(Grid(0, 0, side, side, nx=side, ny=side), window)
-    face = Kernel(source, window, budget=PureDP(1), bound=Bound(step=20_000, window=1000 * steps)).session()
+    session = Kernel(source, window, budget=PureDP(1), bound=Bound(step=20_000, window=1000 * steps)).session()
     start = time.perf_counter()
-    BIG[name](face, side, steps)
+    BIG[name](session, side, steps)
     seconds = time.perf_counter() - start
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return {"seconds": round(seconds, 1), "peak_mb": round(peak / (1e6 if sys.platform == "darwin" else 1e3))}

@@ -19,22 +19,22 @@ def window(steps: int) -> Window:
     return Window(START, timedelta(hours=1), steps)
 
 
-def watched(face: Session) -> tuple[Session, list[np.ndarray]]:
+def watched(session: Session) -> tuple[Session, list[np.ndarray]]:
     """A session that remembers where each question sampled: axes (x, y, step)."""
     sampled: list[np.ndarray] = []
 
     def ask(*question: Any, **options: Any) -> Any:
         sampled.append(np.asarray(options["labels"]) >= 0)
-        return face._ask(*question, **options)
+        return session._ask(*question, **options)
 
-    return replace(face, _ask=ask), sampled
+    return replace(session, _ask=ask), sampled
 
 
 def test_a_constant_pillar_without_noise_is_sampled_as_by_the_original() -> None:
     """Steps 0 to 96 are those of the original binaries; the five samples to spare are taken at the end."""
     kernel = kernel_on(np.full((1, 1, 120), 500), window(120), epsilon="1e9", bound=Bound(1500, 180_000))
-    face, sampled = watched(kernel.session())
-    estimate = Fast().release(face)
+    session, sampled = watched(kernel.session())
+    estimate = Fast().release(session)
     steps = np.flatnonzero(np.sum(sampled, axis=0))
     assert steps.tolist() == [0, 1, 2, 3, 4, 5, 9, 16, 26, 39, 55, 74, 96, 115, 116, 117, 118, 119]
     np.testing.assert_allclose(estimate.values, 500)
@@ -79,8 +79,8 @@ def test_the_filters_covariance_is_that_of_its_weights() -> None:
 def test_every_pillar_takes_as_many_samples_and_noise_is_as_large_as_it_must_be(bound: Bound) -> None:
     readings = np.random.default_rng(0).gamma(0.5, 800, (4, 5, 120)).astype(int)
     kernel = kernel_on(readings, window(120), epsilon=3, bound=bound)
-    face, sampled = watched(kernel.session())
-    Fast().release(face)
+    session, sampled = watched(kernel.session())
+    Fast().release(session)
     counts = np.sum(sampled, axis=0)
     assert (counts.sum(axis=2) == 18).all()
     assert counts.max() == 1

@@ -72,8 +72,8 @@ def test_not_even_one_that_turns_up_at_the_last_moment_is_replaced(
 
     if not links:
         monkeypatch.setattr(Path, "hardlink_to", no_links)
-    real = folder._sync
-    monkeypatch.setattr(folder, "_sync", lambda file: (real(file), path.write_text("theirs")))
+    real = folder.sync
+    monkeypatch.setattr(folder, "sync", lambda file: (real(file), path.write_text("theirs")))
     looks: list[Path] = []
     monkeypatch.setattr(folder, "_refuse_existing", looks.append)
     with pytest.raises(UsageError, check=has_code("out-exists")):
@@ -81,7 +81,7 @@ def test_not_even_one_that_turns_up_at_the_last_moment_is_replaced(
     assert path.read_text() == "theirs"
     assert names(tmp_path) == ["name"]
     path.unlink()
-    monkeypatch.setattr(folder, "_sync", real)
+    monkeypatch.setattr(folder, "sync", real)
     write()
     assert path.read_text() == "mine"
     assert names(tmp_path) == ["name"]
@@ -98,7 +98,7 @@ def test_a_folder_of_a_day_tells_no_other_time(tmp_path: Path) -> None:
 
 def test_all_of_a_folder_is_on_disk_before_it_gets_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     synced: list[str] = []
-    monkeypatch.setattr(folder, "_sync", lambda path: synced.append(path.name))
+    monkeypatch.setattr(folder, "sync", lambda path: synced.append(path.name))
     with new_folder(tmp_path / "name") as aside:
         (aside / "below").mkdir()
         (aside / "below" / "deep").write_text("x")

@@ -68,19 +68,19 @@ def test_a_mechanism_that_chooses_bounds_is_left_to_it() -> None:
 def test_a_face_asks_every_question_under_its_bound_and_carries_it_over() -> None:
     kernel, whole = town(), np.zeros((1, 1, 1), dtype=np.int64)
     bound, before = Bound(23_000, 9_000), WINDOW.before(TRAIN)
-    face = kernel.session(bound)
-    assert face.bound == bound
-    face.sums(whole, 0.1)
-    face.sums(whole, 0.1, window=WINDOW)
-    face.matrix(None, None, np.ones((1, 24)), 0.1)
-    face.deviations(whole, 0.1)
-    face.sums(whole, 0.1, window=before)
-    face.sums(whole, 0.1, bound=OF_STEPS)
+    session = kernel.session(bound)
+    assert session.bound == bound
+    session.sums(whole, 0.1)
+    session.sums(whole, 0.1, window=WINDOW)
+    session.matrix(None, None, np.ones((1, 24)), 0.1)
+    session.deviations(whole, 0.1)
+    session.sums(whole, 0.1, window=before)
+    session.sums(whole, 0.1, bound=OF_STEPS)
     carried = Bound(23_000, 4_500)
     assert [record.bound for record in kernel.records] == [bound, bound, bound, bound, carried, OF_STEPS]
     for wrong in ({"window": 24}, {"bound": (1, 2)}):
         with pytest.raises(UsageError):
-            face.sums(whole, 0.1, **wrong)
+            session.sums(whole, 0.1, **wrong)
 
 
 def test_a_face_has_what_remains() -> None:

@@ -56,7 +56,7 @@ def test_a_failure_leaves_the_old_one(tmp_path: Path, monkeypatch: pytest.Monkey
     def full(_path: Path) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(folder_module, "_sync", full)
+    monkeypatch.setattr(folder_module, "sync", full)
     with pytest.raises(OSError, match="No space"):
         write(tmp_path, catalogue(3))
     assert read_catalogue(tmp_path) == catalogue(2)

@@ -59,7 +59,7 @@ def slots(zone: ZoneInfo, first: date, last: date, step: timedelta) -> pa.Table:
     return pa.table({"day": day_of, "slot": slot, "start": pa.array(start).cast(UTC_TIME), "times": times})
 
 
-# What every loader is: it knows a layout by the top of a file, and turns lines into readings through DuckDB.
+# The interface: a loader recognises a layout by the top of a file, and turns lines into readings.
 
 SCHEMA = pa.schema([("household", pa.string()), ("timestamp", UTC_TIME), ("kwh", pa.float64())])
 """`timestamp` is the start of the meter interval."""

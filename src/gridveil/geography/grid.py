@@ -41,9 +41,6 @@ def metres_per_unit(crs: str, south: float, north: float) -> tuple[float, float]
     return METRES_PER_DEGREE * math.cos(math.radians((south + north) / 2)), METRES_PER_DEGREE
 
 
-# A rectangle of equal cells: where consumption is published. Everything here is public.
-
-
 @dataclass(frozen=True)
 class Grid:
     """A rectangle of `nx` x `ny` equal cells. Cell (0, 0) is the south-west one; cells are half-open.

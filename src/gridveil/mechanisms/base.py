@@ -12,8 +12,6 @@ from gridveil.trusted.kernel.bound import Bound
 from gridveil.trusted.kernel.session import Session
 from gridveil.uncertainty import Estimate
 
-# What a mechanism is.
-
 __all__ = ["Mechanism", "Progress", "silent"]
 
 
@@ -27,9 +25,6 @@ class Mechanism(Protocol):
 
     def release(self, measure: Session, progress: Progress = silent) -> Estimate:
         """Measure through the kernel's session and reconstruct the cube."""
-
-
-# A mechanism's own look at its public settings, before anything is read or spent.
 
 
 class _FirstQuestion(Exception):  # noqa: N818  # how a rehearsal ends, and nothing wrong

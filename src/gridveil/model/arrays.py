@@ -10,8 +10,6 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-# Units and types of arrays.
-
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
@@ -19,7 +17,7 @@ WH_PER_KWH = 1000
 """Sums are whole watt-hours up to the files of a release, which have kilowatt-hours."""
 
 
-# The values of a cube that need not be in memory: some steps of them are computed when they are wanted.
+# Lazy cubes: steps are computed when they are read.
 
 SLAB_NUMBERS = 2**22
 """Values that are computed at a time, if all of them are looked at: 32 MB."""

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import psycopg
 
 
-# Reading whole small files that somebody named: ordinary ones only, and no more of them than was expected.
+# Reading small files: regular files only, up to a stated size.
 
 
 def read_regular(path: Path, most: int) -> bytes:
@@ -200,7 +200,7 @@ def write_new(path: Path, content: bytes) -> None:
         raise
 
 
-# The address of a PostgreSQL database. It may hold a password, which is never told.
+# The address of a PostgreSQL database. It may hold a password, which is never logged or displayed.
 
 SECRETS = ("password", "sslpassword")
 

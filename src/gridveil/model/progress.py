@@ -1,4 +1,4 @@
-"""How long work tells that it goes on."""
+"""Progress callbacks for long-running work."""
 
 from __future__ import annotations
 

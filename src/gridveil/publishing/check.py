@@ -1,4 +1,4 @@
-"""What a publication would drop and why, without publishing."""
+"""The check of input tables: what a publication would drop and why, without publishing."""
 
 from __future__ import annotations
 

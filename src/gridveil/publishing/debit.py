@@ -25,7 +25,7 @@ from gridveil.trusted.ledger.entry import format_amount
 from gridveil.trusted.ledger.population import Population, Read
 from gridveil.trusted.source.report import Report
 
-# The operator's record of a publication: what was read, exactly. It never leaves the operator's house.
+# The operator's record of a publication: exact digests and counts. It never leaves the operator.
 
 WARNING = (
     "For the operator only: exact digests and counts of private data tell for certain who is in it. "
@@ -93,7 +93,7 @@ def _hash_file(file: str) -> str:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
-# What a publication debits to a ledger, and what it says of that afterwards.
+# The debit of a publication, and its description.
 
 
 class Spending:

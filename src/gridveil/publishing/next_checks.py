@@ -26,7 +26,7 @@ from gridveil.trusted.engines.base.partitions import find_files, find_partitions
 from gridveil.trusted.ledger.book import Ledger, is_address, open_ledger
 from gridveil.trusted.ledger.population import Population, Read
 
-# What a run of a series checks before it reads anything: its folder, its ledger, the files that it needs.
+# Checks before a run reads anything.
 #
 # All of it is public: settings, names of files, and the ledger.
 
@@ -199,7 +199,7 @@ def _read_debit(folder: Path, listed: Listed) -> str | None:
     return None if entry is None else entry.hash
 
 
-# Releases of a series that are there but not listed: whoever wrote them was stopped in between.
+# Recovery: releases that were written but not listed, because a run was stopped in between.
 
 
 def find_next_turn(schedule: Schedule, catalogue: Catalogue) -> Turn:

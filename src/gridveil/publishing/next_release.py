@@ -44,7 +44,7 @@ from gridveil.trusted.ledger.book import open_ledger
 from gridveil.trusted.ledger.entry import format_amount
 from gridveil.trusted.ledger.population import Read
 
-# The shape of the day as earlier releases tell it: post-processing of what is public, never of readings.
+# The shape of the day, learnt from earlier releases: post-processing, no reading is used.
 
 LOOKBACK = timedelta(days=28)
 """How far back is looked: long enough to average noise out, short enough to follow the seasons."""

@@ -1,4 +1,4 @@
-"""What a publication is going to do, decided before any data is read. All of it is public."""
+"""The plan of a publication, made before any data is read. All of it is public."""
 
 from __future__ import annotations
 

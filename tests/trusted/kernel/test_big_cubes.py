@@ -200,22 +200,22 @@ PARTS = (BLOCK[:, None] * 4 + BLOCK)[:, :, None] * np.int16(6) + np.arange(2000,
 @pytest.mark.parametrize(
     ("ask", "most"),
     [
-        pytest.param(lambda face: Identity().release(face), 62.5 + 10, id="identity"),
-        pytest.param(lambda face: Even().release(face), 10, id="even"),
-        pytest.param(lambda face: face.sums(np.arange(2000), 1), 10, id="time"),
-        pytest.param(lambda face: face.sums(np.arange(64 * 64).reshape(64, 64, 1), 1), 10, id="space"),
-        pytest.param(lambda face: face.sums(PARTS, 1), 16 + 10, id="labels"),
-        pytest.param(lambda face: face.sums(PARTS, 1, sequential=True), 16 + 10, id="sequential"),
-        pytest.param(lambda face: face.sums(PARTS, 1, noise="staircase"), 16 + 10, id="staircase"),
+        pytest.param(lambda session: Identity().release(session), 62.5 + 10, id="identity"),
+        pytest.param(lambda session: Even().release(session), 10, id="even"),
+        pytest.param(lambda session: session.sums(np.arange(2000), 1), 10, id="time"),
+        pytest.param(lambda session: session.sums(np.arange(64 * 64).reshape(64, 64, 1), 1), 10, id="space"),
+        pytest.param(lambda session: session.sums(PARTS, 1), 16 + 10, id="labels"),
+        pytest.param(lambda session: session.sums(PARTS, 1, sequential=True), 16 + 10, id="sequential"),
+        pytest.param(lambda session: session.sums(PARTS, 1, noise="staircase"), 16 + 10, id="staircase"),
     ],
 )
 def test_nothing_of_the_size_of_the_cube_is_made_but_what_was_asked_for(ask: Callable[[Any], Any], most: float) -> None:
     """In slabs of 2 MB. Labels are copied once: what is charged for is what is answered."""
     source = source_of(LARGE)
-    face = kernel_on(source).session()
+    session = kernel_on(source).session()
     with sizes(held=2**20, slab=2**18):
         tracemalloc.start()
-        kept = ask(face)
+        kept = ask(session)
         peak = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
     del kept

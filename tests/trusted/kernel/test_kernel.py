@@ -274,11 +274,11 @@ def test_many_threads_cannot_overspend(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(kernel_module, "_find_worst", slowly)
     asked = kernel("1")
-    face = asked.session()
+    session = asked.session()
 
     def ask(_: int) -> int:
         try:
-            face.sums(np.zeros((3, 2, 1), dtype=int), 0.3)
+            session.sums(np.zeros((3, 2, 1), dtype=int), 0.3)
         except BudgetError:
             return 0
         return 1

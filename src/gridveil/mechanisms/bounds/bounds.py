@@ -15,7 +15,7 @@ from gridveil.trusted.kernel.bound import Bound
 from gridveil.trusted.kernel.session import NoiseKind, Session
 from gridveil.uncertainty import Estimate
 
-# Which window bound pays: low bounds need little noise, but cut away what only a factor can put back.
+# The choice of a bound: a low one needs little noise, but clips consumption that only a factor can restore.
 
 QUERY_SHARE = 0.1
 """The part of the map that a typical range query covers."""
@@ -130,7 +130,7 @@ class _ClippingErrors:
         return max(1, round(float(self.bounds[int(np.argmin(errors))])))
 
 
-# A window bound chosen privately, for any mechanism, and what it cut away put back by a factor.
+# A private window bound for any mechanism, and the factor that corrects for clipping.
 
 
 @dataclass(frozen=True)

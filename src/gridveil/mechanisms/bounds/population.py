@@ -11,7 +11,7 @@ from gridveil.mechanisms.bounds.histogram import Bins, Shapes
 from gridveil.model.arrays import Floats, Ints
 from gridveil.trusted.kernel.session import Session
 
-# What is known of the households' window totals: a number, a distribution, and how sure both are.
+# The distribution: number of households, probabilities of totals, and posterior draws of both.
 
 DRAWS = 200
 
@@ -56,7 +56,7 @@ class TotalsDistribution:
         return np.asarray(whole / (self.draws_weights @ np.minimum(self.support, bound)), dtype=np.float64)
 
 
-# From a noisy histogram to a population: shapes are weighed, and corrected where the counts say otherwise.
+# The fit: candidate shapes are weighted by the noisy counts, and corrected where counts disagree.
 
 MISFITS, CHANCES = (0.3, 1.0), (0.9, 0.1)
 """How far off a shape's count in a bin may be, as a part of it, beside chance; and how likely either is."""

@@ -13,7 +13,7 @@ from gridveil.mechanisms.inference.field import Evidence, FieldLevel, Fit, Waves
 from gridveil.mechanisms.inference.totals import NoiseBins
 from gridveil.model.arrays import Floats, Ints
 
-# What a place may hold, given its rate of households and its noisy sum: lumps, not a smooth number.
+# The sum of a place, given its rate of households and its noisy sum. Households come in lumps.
 
 STEPS_PER_DEVIATION = 10
 MIN_STEPS, MAX_STEPS = 8, 128
@@ -177,7 +177,7 @@ def _choose_rates(most: float, clumping: float) -> Floats:
     return np.interp(np.linspace(0, ticks[-1], count), ticks, fine)
 
 
-# How rough the field of households is and how clumped they are: what explains the noisy sums best.
+# The parameters of the field (roughness, clumping) with the highest evidence.
 
 SIZES = np.geomspace(0.05, 6.4, 8)
 """Prior standard deviations of the longest wave."""

@@ -68,8 +68,6 @@ def _apply_inverse_hessian(gradient: Floats, memory: deque[tuple[Floats, Floats]
     return result
 
 
-# The density of households as a smooth field: cosine waves on its logarithm, fitted to noisy sums.
-
 NEWTON_STEPS = 15
 NEWTON_TOLERANCE = 0.05
 HALVINGS = 8

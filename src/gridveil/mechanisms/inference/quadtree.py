@@ -13,8 +13,6 @@ from gridveil.model.arrays import Floats, Ints
 from gridveil.trusted.kernel.session import NoiseKind
 from gridveil.trusted.kernel.staircase import choose_staircase
 
-# The quadtree over space. It splits by position only, so it is public and costs nothing.
-
 
 @dataclass(frozen=True)
 class QuadtreeLevel:

@@ -14,7 +14,7 @@ from gridveil.mechanisms.inference.totals import MapTotal, NoiseBins, scale_to_t
 from gridveil.model.arrays import Floats, Ints
 from gridveil.trusted.kernel.session import Measurement
 
-# From draws of bounded sums to draws of what households may truly have used: in lumps. Post-processing.
+# Posterior draws of true consumption from draws of clipped sums. Post-processing.
 #
 # Energy comes by households: what a bound cut off belongs to few of them. Error bars that spread it like butter would
 # be too narrow for small regions.
@@ -150,7 +150,7 @@ def spread_lumps(
     return drawn
 
 
-# How much each cell used over the window: the noisy sums of regions, explained by a field of households.
+# The consumption of each cell over the window, inferred from noisy sums of regions.
 
 FEW_REGIONS = 256
 WAVES = (8, 12)

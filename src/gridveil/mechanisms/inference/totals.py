@@ -10,7 +10,7 @@ from gridveil.mechanisms.bounds.population import TotalsDistribution
 from gridveil.model.arrays import Floats
 from gridveil.trusted.kernel.session import Measurement
 
-# The noise of a measurement as a short list of bins, fine where its mass changes: for sums over what may be true.
+# The noise of a measurement in bins, fine where its mass changes.
 
 REACH = 20.0
 """Noise whose probability is lower by this log-factor than the likeliest is left out."""
@@ -66,7 +66,7 @@ def _split_pieces(edges: Floats, width: float) -> Floats:
     return np.concatenate([*map(np.linspace, edges[:-1], edges[1:], parts, [False] * len(parts)), edges[-1:]])
 
 
-# What is known of the whole map's bounded total apart from its regions, and how sums are made to agree with it.
+# The clipped total of the map, apart from its regions, and how sums are scaled to it.
 
 
 @dataclass(frozen=True)

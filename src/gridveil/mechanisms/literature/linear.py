@@ -1,4 +1,4 @@
-"""What all linear methods share: the least-squares cube of a strategy's noisy answers, and its exact noise."""
+"""Linear methods: the least-squares cube of a strategy's noisy answers, and its exact noise."""
 
 from __future__ import annotations
 

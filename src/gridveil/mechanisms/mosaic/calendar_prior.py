@@ -1,4 +1,4 @@
-"""What is believed about a profile in time before anything is measured: how alike two steps are by the calendar.
+"""The prior of a profile in time: the covariance of steps by the calendar.
 
 A step's consumption is its expected part of the whole, times one plus a relative departure. Departures are the sum of
 a shape of the day (another one at weekends), a level of the day, a season, something that lasts for hours, and a little

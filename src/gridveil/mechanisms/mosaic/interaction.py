@@ -1,4 +1,4 @@
-"""How much regions differ in their day: deviations from one profile, shrunk as far as their noise asks.
+"""Regional deviations from one daily profile, shrunk by their noise.
 
 Model: the bounded consumption of region `k` in phase `q` of the day is `e_k t_q (1 + g_kq)`, where `e` and `t` are
 known well (regions' totals, the map's profile) and `g` is a Gaussian field, smooth in space and around the clock, whose

@@ -16,7 +16,7 @@ from gridveil.model.arrays import WH_PER_KWH, Ints
 from gridveil.trusted.kernel.bound import Bound
 from gridveil.trusted.kernel.session import Measurement, NoiseKind, Session
 
-# How mosaic divides its budget between how much, where and when: from public numbers and what was released before.
+# The shares of the budget for the total, for space and for time.
 
 
 @dataclass(frozen=True)
@@ -41,9 +41,6 @@ def divide_budget(epsilon: float, households: float) -> MosaicShares:
     total = min(max(60 / max(epsilon * households, 1.0), 0.005), 0.2)
     time = min(max(0.3 - 0.065 * math.log(epsilon), 0.15), 0.3)
     return MosaicShares(*(epsilon * part / (1 + total) for part in (total, 1 - time, time)))
-
-
-# All that mosaic measures, in the order of its decisions. Each follows from public numbers and earlier answers.
 
 
 class MosaicBounds(NamedTuple):

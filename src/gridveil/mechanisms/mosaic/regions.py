@@ -16,7 +16,7 @@ from gridveil.model.window import Window
 from gridveil.trusted.kernel.bound import Bound
 from gridveil.trusted.kernel.session import Measurement, Session
 
-# How to look for regional profiles: what is asked and what it may cost, from public numbers and released ones.
+# What to measure, and for which share of the budget: public numbers and earlier answers decide.
 
 MIN_POWER = 5_500
 """Households times epsilon below which even strong differences go unseen in a look that costs little."""
@@ -114,7 +114,7 @@ def _make_measurement(grid: Grid, hour: Ints, blocks: int, parts: int, epsilon: 
     return RegionMeasurement((columns, rows), region, part, hour, epsilon)
 
 
-# Regional profiles: when districts live by different clocks, one profile for the whole map is wrong.
+# Inference of regional profiles: where districts differ, one profile for the whole map is wrong.
 #
 # A small look tells whether they do; only if so is more spent on how. Both are sums over blocks of the map and parts
 # of the day: a partition of the cube, so that a household's window bound is all they see of it.

@@ -20,8 +20,6 @@ from gridveil.model.files import read_small
 from gridveil.model.window import Window
 from gridveil.trusted.kernel.session import Measurement
 
-# The profile in time: which part of the window's consumption each step has, from noisy sums of runs of steps.
-
 MAX_SUMS = 600
 """More sums than this are fitted a block at a time: time grows with the third power."""
 BLOCK = 480
@@ -185,7 +183,7 @@ def _make_profile(parts: Floats) -> Floats:
     return np.asarray(kept / kept.sum(axis=-1, keepdims=True))
 
 
-# A public shape of the day, read from a file: what a profile in time may be expected to look like.
+# A public shape of the day, read from a file: the prior mean of the profile.
 
 HOURS = 24
 SATURDAY = 5

@@ -18,7 +18,7 @@ from gridveil.model.errors import MissingExtraError, UsageError
 from gridveil.trusted.kernel.session import Session
 from gridveil.uncertainty import Estimate, RegionSums, Replicates
 
-# Error bars of the block partition: the estimate again, with all that was uncertain drawn anew. Post-processing.
+# Replicates of the block partition: the estimate with all uncertain inputs redrawn. Post-processing.
 
 REPLICATES = 40
 LARGEST_CELL_VARIANCE = 20.0

@@ -25,8 +25,6 @@ from gridveil.mechanisms.stpt.series import (
 from gridveil.model.arrays import Floats
 from gridveil.model.window import Window
 
-# The paper's network: embedding, self-attention, GRU, linear head. It is only ever shown sanitised values.
-
 EMBEDDING, HIDDEN = 128, 64
 
 

@@ -83,7 +83,7 @@ def _cut_kmeans(values: Floats, counts: Ints, buckets: int) -> Ints:
     return np.repeat(np.arange(len(ends) - 1), np.diff(ends))
 
 
-# Empirical Bayes: believe a noisy number as far as its known noise allows. Input is sanitised.
+# Empirical Bayes: shrink noisy numbers by their known noise. Input is sanitised.
 
 MIN_FRACTION = 0.02
 """No estimate falls below this fraction of what was expected: non-negative, and nothing is ever divided by zero."""

@@ -15,7 +15,7 @@ from gridveil.model.errors import UsageError
 from gridveil.model.window import Window
 from gridveil.trusted.kernel.session import Session
 
-# What is known of every step without any data: the time of day.
+# Features of a step that need no data: the time of day.
 
 DAILY_HOURS = (24, 12)
 
@@ -37,9 +37,6 @@ def make_harmonics(window: Window) -> Floats:
     angles = [2 * np.pi * hours / period for period in DAILY_HOURS if 2 * step <= period]
     waves = [wave for angle in angles for wave in (np.sin(angle), np.cos(angle))]
     return np.stack(waves, axis=1) if waves else np.zeros((window.steps, 0))
-
-
-# The pattern: what the published window is expected to look like.
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""What has been spent: the worst privacy loss of a household, per pillar."""
+"""Accounting: the largest privacy loss of a household, per pillar."""
 
 from __future__ import annotations
 

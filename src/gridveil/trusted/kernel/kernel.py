@@ -1,4 +1,4 @@
-"""The kernel: the only way from true values to anything else. It answers with noise, and adds up what that costs."""
+"""The kernel: the only path from true values to anything else. It answers with noise and accounts for the loss."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A session with the kernel: what a mechanism is handed. It has no way to the source."""
+"""A session with the kernel: the interface of a mechanism. It has no path to the source."""
 
 from __future__ import annotations
 

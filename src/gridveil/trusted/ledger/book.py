@@ -20,7 +20,7 @@ from gridveil.trusted.ledger.stores.sqlite import SqliteStore
 from gridveil.trusted.ledger.stores.store import Store
 from gridveil.trusted.ledger.tally import Tally
 
-# Where a ledger is: a file or a server. An address may hold a password, and is never repeated.
+# The place of a ledger: a file or a server. An address may hold a password, so no error repeats it.
 
 ADDRESS = re.compile(
     r".*://|\s*postgres(ql)?(:|//)|.*password\s*=|\s*(host|hostaddr|port|dbname|user|service)\s*=",
@@ -44,9 +44,6 @@ def may_hold_password(text: str) -> bool:
     (True, False)
     """
     return re.search(r"://|postgres(ql)?:|password\s*=", text, re.IGNORECASE) is not None
-
-
-# The ledger: debits that are written before anything is answered, and never go over a population's cap.
 
 
 class Ledger:

@@ -113,7 +113,7 @@ def _format_name(first: date, length: str) -> str:
             return str(first.year)
 
 
-# Whom a ledger protects, what a release reads of them, and where they stand.
+# Populations: the unit that a cap protects, what a release reads, and what was spent.
 
 Unit = Literal["household", "household-window"]
 

@@ -86,7 +86,7 @@ def _hash_numbers(engine: Engine, numbers: ibis.Table) -> list[str]:
     return [column.hexdigest() for column in (ids, lengths, values)]
 
 
-# Contributions, part by part: each part of the readings is summed by itself, and then what several parts share.
+# Contributions: each part of the readings is summed by itself, then the steps that several parts share.
 
 SLOTS = 60
 """A step is looked at in this many slots: readings in different slots cannot be duplicates of each other."""
@@ -218,7 +218,7 @@ def _count_rows(engine: Engine, table: ibis.Table) -> int:
     return int(fetch_rows(engine, table.agg(rows=table.count()))[0]["rows"])
 
 
-# The second look: readings that are in doubt are resolved, and of each fault an example is found.
+# Second pass: doubtful readings are resolved, and an example of each fault is found.
 #
 # Only parts that have any are read again, all of them at once.
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from gridveil.trusted.engines.base.engine import Engine
 
 
-# From columns as publishers have them to the few types that the rules work on. Unreadable entries become null.
+# Columns are converted to the few types that the rules work on. Unreadable entries become null.
 #
 # Text is read by patterns of ours, not by what an engine would accept ("epoch", "1_000", zone names it then ignores).
 
@@ -86,10 +86,8 @@ def read_seconds(engine: Engine, column: ir.Column, path: str, window: Window, z
 #
 # Rows of readings, by the first rule that applies:
 #   no household, or a line that cannot be read; timestamp missing or unreadable; outside the steps read; energy
-#   missing,
-#   unreadable or not finite; energy negative; a household that is not in the table of households; a household without
-#   a
-#   usable place.
+#   missing, unreadable or not finite; energy negative; a household that is not in the table of households; a household
+#   without a usable place.
 # Several readings of one household at the same second: the smallest counts, the others are duplicates.
 # A reading above 1 GWh counts as 1 GWh.
 #

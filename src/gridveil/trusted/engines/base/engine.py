@@ -1,4 +1,4 @@
-"""What ingest asks of an engine: to open tables, to keep results, and to read what engines read differently."""
+"""The interface of an engine: open tables, keep results, and read values alike on every engine."""
 
 from __future__ import annotations
 

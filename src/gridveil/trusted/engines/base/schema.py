@@ -1,4 +1,4 @@
-"""What the publisher says about the two input tables: things that the data cannot tell."""
+"""The schema of the two input tables, as the publisher states it."""
 
 from __future__ import annotations
 

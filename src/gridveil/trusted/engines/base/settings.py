@@ -10,8 +10,6 @@ from gridveil.model.errors import UsageError
 from gridveil.model.registry import Registry
 from gridveil.trusted.engines.base.engine import Engine
 
-# Engines by name. A third party adds one through the entry-point group `gridveil.engines`.
-
 DEFAULT_ENGINE = "duckdb"
 
 ENGINES = Registry[type[Engine]](
@@ -30,8 +28,6 @@ def connect(settings: EngineSettings) -> Engine:
     """Return a fresh engine; only its own library is imported."""
     return ENGINES.load(settings.name)(settings)
 
-
-# Which engine works on the readings, and what it may use. All of it is public but the address.
 
 UNITS = {"M": 10**6, "G": 10**9, "MB": 10**6, "GB": 10**9, "MiB": 2**20, "GiB": 2**30}
 MIN_MEMORY = 256 * 10**6

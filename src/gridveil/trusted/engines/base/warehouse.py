@@ -1,4 +1,4 @@
-"""What engines have in common that compute on a server or cluster."""
+"""The common base of engines that compute on a server or cluster."""
 
 from __future__ import annotations
 

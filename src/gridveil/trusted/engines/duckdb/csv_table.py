@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ibis.backends.duckdb import Backend
 
 
-# Text files as a stream of lines, each judged by itself: nothing in one line changes how another is understood.
+# A stream of lines. Each line is read by itself: nothing in one line changes how another is read.
 
 BLOCK = 8 * 2**20
 MAX_LINE_BYTES = 2**20

@@ -94,8 +94,6 @@ def _to_literal(value: str | int) -> str:
     return str(value) if isinstance(value, int) else "'" + value.replace("'", "''") + "'"
 
 
-# Parquet files as a table.
-
 Types = dict[str, pa.DataType]
 
 

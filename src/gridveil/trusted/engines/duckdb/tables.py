@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from ibis.backends.duckdb import Backend
 
 
-# What is said of a table that could not be read: which file it was, in words that quote no row.
+# Errors of an unreadable table: they name the file and quote no row.
 
 ERRORS_WITHOUT_ROWS = (duckdb.IOException, duckdb.CatalogException, duckdb.BinderException, duckdb.PermissionException)
 """Complaints about files and names. Others may quote a row, and an error is seen by more than the operator."""
@@ -106,8 +106,6 @@ def _check_contents(file: str) -> None:
         for _ in pa.RecordBatchReader.from_stream(LineStream((file,))):
             pass
 
-
-# Open a table of the publisher's: Parquet, CSV or DuckDB. Faults of a whole table stop here, with a clear error.
 
 PART_BYTES = 4 * 2**20
 """Files smaller than this are read together: each part takes some time by itself."""

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from psycopg import sql
 
 
-# What ibis writes for PostgreSQL, put right: integers stay integers, and no arithmetic of doubles fails on a row.
+# Corrections to the SQL of ibis: integers stay integers, and no arithmetic of doubles fails on a row.
 
 LARGEST, SMALLEST = 1e300, 1e-300
 """Where PostgreSQL would fail, beyond, no rule tells numbers apart: far above 1 GWh, and far below 1 Wh or a cell."""

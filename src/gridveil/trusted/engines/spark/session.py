@@ -27,9 +27,6 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
-# What ibis writes for Spark, put right.
-
-
 class ExactSparkCompiler(PySparkCompiler):  # type: ignore[misc]  # ibis has no types
     """Writes expressions so that they mean what ibis says."""
 
@@ -66,7 +63,7 @@ def compile_query(expression: ibis.Table) -> str:
     return str(compiler.to_sqlglot(expression).sql(dialect=compiler.dialect))
 
 
-# A session with Spark: one of our own in this process, or beside the one of whoever submitted us.
+# The Spark session: started here, or a second one beside that of spark-submit.
 
 NO_JAVA = (
     "the engine spark needs Java 17 or later, and none could be started; install it with: "

@@ -1,4 +1,4 @@
-"""How unevenly the cube is spread inside labels: sums of absolute deviations, exact, and what one household changes."""
+"""The question for absolute deviations inside labels: exact sums, and their sensitivity."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from gridveil.model.errors import GridveilError
 from gridveil.trusted.ledger.chain import Chain, Head
 from gridveil.trusted.ledger.entry import Entry, is_hash, is_name, to_canonical
 
-# The high-water mark of a ledger in a file: what the last entries were, kept in a small file beside it.
+# The high-water mark of a ledger file: its last entries, kept in a small file beside it.
 
 VERSION = 1
 SUFFIX = ".head"
@@ -67,9 +67,6 @@ def _is_head(item: tuple[object, object]) -> bool:
     if not (is_name(name) and isinstance(head, list) and len(head) == len(("number", "hash"))):
         return False
     return type(head[0]) is int and is_hash(head[1])
-
-
-# What a ledger asks of the place where its entries are kept.
 
 
 class Store(Protocol):

@@ -73,7 +73,7 @@ def test_an_existing_path_is_never_overwritten(publish: Publish, tmp_path: Path)
         "release.format.write.write_netcdf",
         "release.format.write.dump_label",
         "release.format.write.readme",
-        "model.files._sync",
+        "model.files.sync",
     ],
 )
 def test_a_failure_leaves_nothing(

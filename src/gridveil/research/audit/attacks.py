@@ -19,6 +19,11 @@ from gridveil.trusted.kernel.bound import Bound
 from gridveil.trusted.kernel.kernel import Kernel, Source
 from gridveil.trusted.kernel.noise import ExactNoise, Noise
 
+Flags = NDArray[np.bool_]
+
+NOTHING = Bound(1, 1)
+"""A count rule has no bound; its interface asks for one."""
+
 
 @dataclass(frozen=True)
 class Publication:
@@ -93,12 +98,6 @@ class Likeness:
         spread = float(np.std(reconstruction) * np.std(curve))
         both = float(np.mean((reconstruction - reconstruction.mean()) * (curve - curve.mean())))
         return cls(both / spread if spread > 0 else 0.0, float(np.sqrt(np.mean((reconstruction - curve) ** 2))))
-
-
-Flags = NDArray[np.bool_]
-
-NOTHING = Bound(1, 1)
-"""A count rule has no bound; its interface asks for one."""
 
 
 @dataclass(frozen=True)

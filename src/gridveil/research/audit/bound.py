@@ -23,6 +23,11 @@ MAX_THRESHOLDS = 200
 """Thresholds that are tried, evenly over the ranks of the values seen."""
 MIN_RUNS = 4
 
+FALSE_POSITIVES = 0.01
+
+TIED = 9
+"""Digits of a log-likelihood ratio: what is equal in these is equal but for the rounding of floats."""
+
 
 @dataclass(frozen=True)
 class EpsilonBound:
@@ -133,11 +138,6 @@ def _test_event(yes: Floats, no: Floats, threshold: float, direction: Direction,
 def _prove(hits: int, runs: int, false_hits: int, others: int, error: float) -> float:
     low, high = lower_limit(hits, runs, error / 2), upper_limit(false_hits, others, error / 2)
     return max(0.0, math.log(low / high)) if low > 0 else 0.0
-
-
-FALSE_POSITIVES = 0.01
-TIED = 9
-"""Digits of a log-likelihood ratio: what is equal in these is equal but for the rounding of floats."""
 
 
 @dataclass(frozen=True)

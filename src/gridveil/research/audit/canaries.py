@@ -89,7 +89,7 @@ def list_canaries() -> list[Canary]:
 
     A household loses most at a corner of what the bound allows: some steps full, the others empty (the loss is convex).
     All but the last two use up the window bound by full steps, so that either bound hides that the other is missing.
-    One of the last two is held by the step bound alone, the other needs the window bound after the step bound.
+    One of the last two is limited by the step bound alone, the other needs the window bound after the step bound.
     """
     half = Bound(LARGEST * 2 // STEPS, LARGEST)
     every, first_half, quarter = tuple(range(STEPS)), tuple(range(STEPS // 2)), tuple(QUARTER.items())

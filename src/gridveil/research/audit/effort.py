@@ -25,6 +25,59 @@ WRITTEN = ("identity", "wavelet", "stpt", "mosaic")
 VARIANTS: dict[str, dict[str, Any]] = {"mosaic": {"noise": "staircase"}}
 """Parameters with which a mechanism asks other questions; attacked on the transcript."""
 
+AT_EPSILON = 1.0
+"""The minimum is stated for this epsilon."""
+
+MINIMA: dict[str, float] = {
+    "mosaic": 0.45,
+    "stpt": 0.45,
+    "stpt-paper": 0.02,
+    "outer": 0.6,
+    "pgm": 0.6,
+    "even": 0.7,
+    "identity": 0.7,
+    "fourier": 0.25,
+    "fourier-20": 0.25,
+    "wavelet": 0.35,
+    "wavelet-20": 0.35,
+    "fast": 0.5,
+    "ar1": 0.7,
+    "ug": 0.6,
+    "ag": 0.5,
+    "granularity": 0.5,
+    "dpcube": 0.5,
+    "htf": 0.5,
+    "dawa": 0.35,
+    "hb": 0.7,
+    "privelet": 0.5,
+    "hdmm": 0.7,
+}
+"""By mechanism. A lower bound below its minimum means that an attack got weaker, or that there is too much noise."""
+
+RUN_MINIMA: dict[str, float] = {"identity": 0.5}
+"""What whole runs must attain, by the release alone: 10,000 of identity do. Of others there are too few."""
+
+LARGEST_LOSS, LARGEST_LOSS_MINIMA = 0.99, {"stpt-paper": 0.6}
+"""The exact loss that some canary must have, and mechanisms where it is less: the claim, where calibration is tight."""
+
+LOSS = 0.9
+"""The exact loss that every canary must have: nearly the claim. One that is not there loses nothing."""
+
+LOSS_MINIMA: dict[str, float] = {
+    "stpt-paper": 0.3,
+    "fourier": 0.15,
+    "fourier-20": 0.15,
+    "wavelet": 0.2,
+    "wavelet-20": 0.2,
+    "fast": 0.2,
+    "dawa": 0.3,
+    "privelet": 0.25,
+}
+"""Where it is less, by mechanism: noise is set by the worst household of all, and not every canary is that one."""
+
+SMALL_CANARY, SMALL_LOSS = "one step over its bound", 0.05
+"""A canary whose step bound keeps it far below the window bound loses less: what it must lose at all mechanisms."""
+
 
 @dataclass(frozen=True)
 class Effort:
@@ -92,59 +145,6 @@ def _count_runs(mechanism: str, canary: str, effort: Effort) -> int:
         return effort.identity if mechanism == "identity" else effort.slow if mechanism in SLOW else effort.fast
     by_default = mechanism == DEFAULT_MECHANISM and canary == "private bound"
     return effort.watched if by_default or canary in WATCHED else 0
-
-
-AT_EPSILON = 1.0
-"""The minimum is stated for this epsilon."""
-
-MINIMA: dict[str, float] = {
-    "mosaic": 0.45,
-    "stpt": 0.45,
-    "stpt-paper": 0.02,
-    "outer": 0.6,
-    "pgm": 0.6,
-    "even": 0.7,
-    "identity": 0.7,
-    "fourier": 0.25,
-    "fourier-20": 0.25,
-    "wavelet": 0.35,
-    "wavelet-20": 0.35,
-    "fast": 0.5,
-    "ar1": 0.7,
-    "ug": 0.6,
-    "ag": 0.5,
-    "granularity": 0.5,
-    "dpcube": 0.5,
-    "htf": 0.5,
-    "dawa": 0.35,
-    "hb": 0.7,
-    "privelet": 0.5,
-    "hdmm": 0.7,
-}
-"""By mechanism. A lower bound below its minimum means that an attack got weaker, or that there is too much noise."""
-
-
-RUN_MINIMA: dict[str, float] = {"identity": 0.5}
-"""What whole runs must attain, by the release alone: 10,000 of identity do. Of others there are too few."""
-
-LARGEST_LOSS, LARGEST_LOSS_MINIMA = 0.99, {"stpt-paper": 0.6}
-"""The exact loss that some canary must have, and mechanisms where it is less: the claim, where calibration is tight."""
-
-LOSS = 0.9
-"""The exact loss that every canary must have: nearly the claim. One that is not there loses nothing."""
-LOSS_MINIMA: dict[str, float] = {
-    "stpt-paper": 0.3,
-    "fourier": 0.15,
-    "fourier-20": 0.15,
-    "wavelet": 0.2,
-    "wavelet-20": 0.2,
-    "fast": 0.2,
-    "dawa": 0.3,
-    "privelet": 0.25,
-}
-"""Where it is less, by mechanism: noise is set by the worst household of all, and not every canary is that one."""
-SMALL_CANARY, SMALL_LOSS = "one step over its bound", 0.05
-"""A canary whose step bound keeps it far below the window bound loses less: what it must lose at all mechanisms."""
 
 
 def minimum_bound(mechanism: str, epsilon: float) -> float | None:

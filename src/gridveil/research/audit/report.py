@@ -20,6 +20,14 @@ Entry = dict[str, Any]
 DIFFERING = ("lower", "runs", "statistic", "ceiling", "canary", "bound", "parameters")
 """What the findings of one mechanism differ in."""
 
+WIDTH, ROW, HEAD, FOOT = 8.0, 0.27, 1.15, 0.6
+"""Inches: of the picture, of a mechanism, above the rows and below."""
+
+ROOM = 1.12
+"""Of the axis beyond the largest number."""
+
+ATTAINED, ABOVE = COLOURS[0], COLOURS[1]
+
 
 def make_entries(results: Mapping[str, AttackResult], epsilon: float) -> list[Entry]:
     """Return an entry for each mechanism: its strongest finding; `others` are those that prove less.
@@ -171,13 +179,6 @@ def make_markdown(found: Sequence[Entry]) -> str:
     return "\n".join(rows)
 
 
-WIDTH, ROW, HEAD, FOOT = 8.0, 0.27, 1.15, 0.6
-"""Inches: of the picture, of a mechanism, above the rows and below."""
-ROOM = 1.12
-"""Of the axis beyond the largest number."""
-ATTAINED, ABOVE = COLOURS[0], COLOURS[1]
-
-
 def draw_audit(found: Sequence[Entry]) -> Figure:
     """Draw a bar for each mechanism from nothing to what was attained, the exact loss, and the line of the claim."""
     height = HEAD + FOOT + ROW * len(found)
@@ -185,12 +186,12 @@ def draw_audit(found: Sequence[Entry]) -> Figure:
     axes = figure.add_axes((0.15, FOOT / height, 0.80, ROW * len(found) / height))
     claim = max(entry["epsilon"] for entry in found)
     figure.text(0.03, 1 - 0.33 / height, "Claimed and attained epsilon", color=INK, size=13, weight="bold")
-    told = (
+    bars = (
         f"Bars: lower bounds on epsilon that attacks proved, all at once with confidence {found[0]['confidence']:.6f}."
     )
-    figure.text(0.03, 1 - 0.60 / height, told, color=QUIET, size=9)
-    more = "Dots: the exact loss of the worst transcript seen, which endless runs would attain."
-    figure.text(0.03, 1 - 0.80 / height, more, color=QUIET, size=9)
+    figure.text(0.03, 1 - 0.60 / height, bars, color=QUIET, size=9)
+    dots = "Dots: the exact loss of the worst transcript seen, which endless runs would attain."
+    figure.text(0.03, 1 - 0.80 / height, dots, color=QUIET, size=9)
     for row, entry in enumerate(found):
         over = entry["lower"] > entry["epsilon"] or entry["faults"]
         axes.barh(row, entry["lower"], height=0.62, color=ABOVE if over else ATTAINED, zorder=2)

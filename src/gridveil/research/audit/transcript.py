@@ -147,9 +147,9 @@ def worst_ratio(here: Sequence[TranscriptEntry], there: Sequence[TranscriptEntry
     """
     total = 0.0
     for entry, other in zip(here, there, strict=True):
-        apart = np.abs(entry.true - other.true)
+        distance = np.abs(entry.true - other.true)
         if entry.staircase is not None:
-            total += float(entry.staircase.epsilon * -(-apart // entry.staircase.delta).sum())
+            total += float(entry.staircase.epsilon * -(-distance // entry.staircase.delta).sum())
         else:
-            total += float((apart / entry.scales).sum())
+            total += float((distance / entry.scales).sum())
     return total

@@ -24,7 +24,7 @@ AGAIN = "interrupted; give the same command again to go on"
 NOT_KEPT = "interrupted; nothing was kept (with --json FILE, the same command given again would go on)"
 
 
-class Interrupted(GridveilError):  # noqa: N818  # no error, but told and ended as one
+class Interrupted(GridveilError):  # noqa: N818  # no error, but reported and ended as one
     """The operator has stopped a comparison."""
 
     exit_code = 130
@@ -82,7 +82,7 @@ def run(
     from gridveil.research.compare.study import count_trials
 
     question = ComparisonQuestion(
-        mechanisms=tuple(all_methods() if mechanisms == "all" else dict.fromkeys(_listed(mechanisms))),
+        mechanisms=tuple(all_methods() if mechanisms == "all" else dict.fromkeys(_split(mechanisms))),
         epsilons=tuple(_numbers(epsilon)),
         repeats=repeats,
         placement=placement,
@@ -149,13 +149,13 @@ def _stop_at_failures(study: Study[Trial], keep: Path | None) -> None:
     raise GridveilError(msg, code="trials-failed")
 
 
-def _listed(text: str) -> list[str]:
+def _split(text: str) -> list[str]:
     return [name.strip() for name in text.split(",") if name.strip()]
 
 
 def _numbers(text: str) -> list[float]:
     try:
-        return list(dict.fromkeys(float(number) for number in _listed(text)))
+        return list(dict.fromkeys(float(number) for number in _split(text)))
     except ValueError as error:
         msg = f"--epsilon {text}: give numbers with commas between, e.g. 1,3,10,30"
         raise UsageError(msg, code="epsilon-syntax") from error

@@ -24,6 +24,43 @@ from gridveil.simulate.rehearse import FLOOR
 CASE = ["method", "epsilon", "bound", "workload"]
 """What is averaged over repeats; a method is a mechanism with the parameters that are not its defaults."""
 
+MEASURES = {
+    "wape": "WAPE, %",
+    "mre": "MRE, %",
+    "mre_floor": f"MRE with a floor of {FLOOR:g} kWh, %",
+    "mae": "mean absolute error, kWh",
+    "bias": "bias, kWh",
+}
+
+LEGEND = f"""
+WAPE: all absolute errors over all truth. MRE: mean of error over truth, queries without truth left out (authors-*: \
+divided by 20 kWh).
+MRE with a floor: truths below {FLOOR:g} kWh count as {FLOOR:g} kWh below the line. Bias: mean signed error.
+Raw truth: what was consumed. Clipped: every reading cut at the same public number first.
+Methods stand from best to worst by their mean rank in the columns of a table; * is the best of its column.
+"""
+
+TEXT_WIDTH = 200
+
+MEASURED_AT = 10_000
+"""Columns in which any table has room."""
+
+COMMON, OWN = "common", "own"
+
+LIMITS = ["bound_step", "bound_window"]
+
+COMMON_TITLE = "Under the common bound, as `publish` would use it: {} kWh a step, {} kWh in all"
+
+OWN_TITLE = "Under each method's own bound"
+
+AUTO_TITLE = "Under bounds chosen privately and paid for from epsilon, as `publish` does when none is given"
+
+COLUMN = {
+    OWN: "own bound, kWh\na step / in all",
+    AUTO: "mean bound, kWh\na step / in all",
+}
+"""Where each method has bounds of its own, a column shows them."""
+
 
 def make_frame(records: Sequence[Record]) -> pd.DataFrame:
     """Return the records of a comparison as a table, with the name of each record's method."""
@@ -79,36 +116,6 @@ def kwh(value: float) -> str:
     ('192', '1,234,567.5', '1.604')
     """
     return f"{value:,.3f}".rstrip("0").rstrip(".")
-
-
-MEASURES = {
-    "wape": "WAPE, %",
-    "mre": "MRE, %",
-    "mre_floor": f"MRE with a floor of {FLOOR:g} kWh, %",
-    "mae": "mean absolute error, kWh",
-    "bias": "bias, kWh",
-}
-LEGEND = f"""
-WAPE: all absolute errors over all truth. MRE: mean of error over truth, queries without truth left out (authors-*: \
-divided by 20 kWh).
-MRE with a floor: truths below {FLOOR:g} kWh count as {FLOOR:g} kWh below the line. Bias: mean signed error.
-Raw truth: what was consumed. Clipped: every reading cut at the same public number first.
-Methods stand from best to worst by their mean rank in the columns of a table; * is the best of its column.
-"""
-TEXT_WIDTH = 200
-MEASURED_AT = 10_000
-"""Columns in which any table has room."""
-
-COMMON, OWN = "common", "own"
-LIMITS = ["bound_step", "bound_window"]
-COMMON_TITLE = "Under the common bound, as `publish` would use it: {} kWh a step, {} kWh in all"
-OWN_TITLE = "Under each method's own bound"
-AUTO_TITLE = "Under bounds chosen privately and paid for from epsilon, as `publish` does when none is given"
-COLUMN = {
-    OWN: "own bound, kWh\na step / in all",
-    AUTO: "mean bound, kWh\na step / in all",
-}
-"""Where each method has bounds of its own, a column shows them."""
 
 
 @dataclass(frozen=True)

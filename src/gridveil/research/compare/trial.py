@@ -29,6 +29,15 @@ from gridveil.trusted.kernel.kernel import Kernel
 TRUTHS = ("raw", "clipped")
 """What was consumed, and the same with every reading cut at a public clip: the paper scores against the second."""
 
+AUTO = "auto"
+"""The name of a bound that a trial chooses privately; `Trial.bound` then is what the steps add up to."""
+
+PROMISE = "epsilon-differential privacy of whole households"
+"""What every registered mechanism promises, with real noise; the others' promises are in the registry."""
+
+Towns = Callable[[str, str, int], PlacedDataset]
+"""Finds a data set by name, placed by a placement and a seed, in whatever process it is called."""
+
 
 @dataclass(frozen=True)
 class Scorer:
@@ -81,16 +90,6 @@ def _errors(truth: Floats, answers: Floats, *, authors: bool) -> Record:
     }
     defined = {name: value if math.isfinite(value) else None for name, value in measured.items()}
     return {**defined, "zero_truths": relative.left_out, "queries": len(truth)}
-
-
-AUTO = "auto"
-"""The name of a bound that a trial chooses privately; `Trial.bound` then is what the steps add up to."""
-
-PROMISE = "epsilon-differential privacy of whole households"
-"""What every registered mechanism promises, with real noise; the others' promises are in the registry."""
-
-Towns = Callable[[str, str, int], PlacedDataset]
-"""Finds a data set by name, placed by a placement and a seed, in whatever process it is called."""
 
 
 @dataclass(frozen=True)

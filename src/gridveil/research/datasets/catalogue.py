@@ -20,6 +20,10 @@ DATASETS = ("lcl", *TABLE2)
 TUNING_SEED = 1_000_000
 """Added to the seed of a stand-in for tuning, so that repeats with seeds 0, 1, 2, ... never meet it."""
 
+WEEK = 168
+
+WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
+
 
 def open_dataset(name: str, lcl: Path | None = None, *, seed: int = 0, tuning: bool = False) -> Dataset:
     """Open a data set: 120 hours, and 100 before them for training.
@@ -34,10 +38,6 @@ def open_dataset(name: str, lcl: Path | None = None, *, seed: int = 0, tuning: b
         return make_standin(name, seed + TUNING_SEED if tuning else seed)
     msg = f"data set {name}: there are {', '.join(DATASETS)}"
     raise UsageError(msg, code="dataset-unknown")
-
-
-WEEK = 168
-WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 
 
 @dataclass(frozen=True)

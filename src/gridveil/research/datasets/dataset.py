@@ -14,6 +14,15 @@ from gridveil.model.errors import InputError, UsageError
 from gridveil.model.window import Window
 from gridveil.simulate.sources import ArraySource
 
+Extent = tuple[float, float, float, float]
+
+PLACEMENTS = {
+    "uniform": "any cell as likely as another",
+    "normal": "around a random centre, standard deviation one third of the grid; redrawn when outside",
+    "one-per-cell": "at most one household a cell; those who find no cell are left out",
+    "density": "at points of a table, as likely as their weights",
+}
+
 
 @dataclass(frozen=True)
 class Dataset:
@@ -52,9 +61,6 @@ class PlacedDataset:
         first = window.before(self.dataset.train_steps).start if self.dataset.train_steps else window.start
         whole = Window(first, window.step, self.dataset.readings.shape[1])
         return ArraySource(self.grid, whole, self.cells, self.dataset.readings)
-
-
-Extent = tuple[float, float, float, float]
 
 
 @dataclass(frozen=True)
@@ -142,14 +148,6 @@ def _read(path: Path) -> dict[str, np.ndarray[tuple[int], np.dtype[np.generic]]]
         msg = f"{path}: not readable as {'CSV' if path.suffix == '.csv' else 'Parquet'} ({error})"
         raise InputError(msg, code="points-unreadable") from None
     return {name: table[name].to_numpy() for name in table.column_names}
-
-
-PLACEMENTS = {
-    "uniform": "any cell as likely as another",
-    "normal": "around a random centre, standard deviation one third of the grid; redrawn when outside",
-    "one-per-cell": "at most one household a cell; those who find no cell are left out",
-    "density": "at points of a table, as likely as their weights",
-}
 
 
 class Sites(NamedTuple):

@@ -28,6 +28,19 @@ TUNING_START = datetime(2013, 1, 21, tzinfo=UTC)
 
 HOUR = timedelta(hours=1)
 
+WEEKS: dict[str, tuple[datetime, ...]] = {
+    "tune": (datetime(2013, 1, 21, tzinfo=UTC), datetime(2013, 1, 28, tzinfo=UTC)),
+    "report": tuple(datetime(2013, 2, 4, tzinfo=UTC) + timedelta(weeks=week) for week in range(3)),
+}
+"""Mondays on which windows begin; the training steps before a window are no part of what is published."""
+
+EVERYBODY = "all"
+
+GRID = (32, 32)
+
+SPREAD = 0.001
+"""Degrees north: homes lie about a hundred metres around the feeder that a household is drawn to."""
+
 
 def load_lcl(path: Path | None = None, start: datetime = START, steps: int = 120, train_steps: int = 100) -> Dataset:
     """Load the households that are complete over the window and the training steps before it.
@@ -79,18 +92,6 @@ def read_complete(path: Path, hours: Times) -> Ints:
         msg = f"{path}: no household has a reading in every hour from {hours[0]} to {hours[-1]}"
         raise InputError(msg, code="dataset-incomplete")
     return readings
-
-
-WEEKS: dict[str, tuple[datetime, ...]] = {
-    "tune": (datetime(2013, 1, 21, tzinfo=UTC), datetime(2013, 1, 28, tzinfo=UTC)),
-    "report": tuple(datetime(2013, 2, 4, tzinfo=UTC) + timedelta(weeks=week) for week in range(3)),
-}
-"""Mondays on which windows begin; the training steps before a window are no part of what is published."""
-
-EVERYBODY = "all"
-GRID = (32, 32)
-SPREAD = 0.001
-"""Degrees north: homes lie about a hundred metres around the feeder that a household is drawn to."""
 
 
 @dataclass(frozen=True)

@@ -42,6 +42,17 @@ PERSISTENCE = 0.4
 TOLERANCE = 1e-4
 """How close, relatively, the standard deviation comes to the table's."""
 
+STORAGE_HEATED = Habits(morning=Peak(7.5, 1.1, 0.4), day=Peak(13, 3, 0.15), evening=Peak(2.5, 2.2, 3.5))
+"""Storage heaters, charged at night; the highest peak is named evening because that one has no weekends."""
+
+OFFICES = Habits(morning=Peak(8.5, 1.5, 0.8), day=Peak(13, 3, 1.8), evening=Peak(18, 1.5, 0.2))
+"""Shops and offices, busy by day. (They have the weekends of homes, which no weekday window shows.)"""
+
+KINDS = (COMMUTERS, STORAGE_HEATED, OFFICES)
+
+CENTRES = ((0.30, 0.75, 0), (0.62, 0.62, 1), (0.45, 0.47, 2), (0.20, 0.20, 1), (0.75, 0.25, 0), (0.85, 0.85, 2))
+"""Of the six districts, on the unit square, with the kind of each. A home belongs to the nearest centre."""
+
 
 @dataclass(frozen=True)
 class Table2:
@@ -132,18 +143,6 @@ def _scale(row: Table2, shape: Floats) -> Floats:
     return kwh
 
 
-STORAGE_HEATED = Habits(morning=Peak(7.5, 1.1, 0.4), day=Peak(13, 3, 0.15), evening=Peak(2.5, 2.2, 3.5))
-"""Storage heaters, charged at night; the highest peak is named evening because that one has no weekends."""
-
-OFFICES = Habits(morning=Peak(8.5, 1.5, 0.8), day=Peak(13, 3, 1.8), evening=Peak(18, 1.5, 0.2))
-"""Shops and offices, busy by day. (They have the weekends of homes, which no weekday window shows.)"""
-
-KINDS = (COMMUTERS, STORAGE_HEATED, OFFICES)
-
-CENTRES = ((0.30, 0.75, 0), (0.62, 0.62, 1), (0.45, 0.47, 2), (0.20, 0.20, 1), (0.75, 0.25, 0), (0.85, 0.85, 2))
-"""Of the six districts, on the unit square, with the kind of each. A home belongs to the nearest centre."""
-
-
 def make_districts(households: int = 3000, *, grid: Grid, window: Window, seed: int = 0) -> Town:
     """Invent a town with the homes of `make_town`, in contiguous districts that differ in when they use electricity.
 
@@ -181,7 +180,7 @@ def place_in_sectors(name: str, groups: ArrayLike, grid: Grid, seed: int, points
     rng = np.random.default_rng([seed, 1])
     at = cells + rng.random(cells.shape) - cells.mean(axis=0) - 0.5
     angle = (np.arctan2(at[:, 1], at[:, 0]) + rng.uniform(0, 2 * np.pi)) % (2 * np.pi)
-    together = kept[np.lexsort((rng.random(kept.size), rng.permutation(group.max() + 1)[group[kept]]))]
+    neighbours = kept[np.lexsort((rng.random(kept.size), rng.permutation(group.max() + 1)[group[kept]]))]
     home = np.empty_like(cells)
-    home[np.searchsorted(kept, together)] = cells[np.argsort(angle)]
+    home[np.searchsorted(kept, neighbours)] = cells[np.argsort(angle)]
     return Sites(kept, home)

@@ -47,8 +47,6 @@ PAPER = {
     "fast": MethodStyle("#a3529a"),
 }
 """The paper's method in three versions, and its benchmarks. The colour-blind can distinguish them by colour or line."""
-
-
 PAPER_COLOURS = {name: style.colour for name, style in PAPER.items()}
 
 

@@ -25,6 +25,11 @@ from gridveil.trusted.budget import PureDP
 from gridveil.trusted.kernel.bound import Bound
 from gridveil.trusted.kernel.kernel import Kernel
 
+PLACEMENT = "uniform"
+
+LEARNING = "learn the pattern"
+"""The stage of STPT that the paper calls a one-time process."""
+
 
 @dataclass(frozen=True)
 class PatternTrial:
@@ -105,11 +110,6 @@ def _scores(prefix: str, made: Floats, truth: Floats) -> Record:
 
 def _seed(trial: PatternTrial) -> int:
     return zlib.crc32(repr(trial).encode())
-
-
-PLACEMENT = "uniform"
-LEARNING = "learn the pattern"
-"""The stage of STPT that the paper calls a one-time process."""
 
 
 @dataclass(frozen=True)

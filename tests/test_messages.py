@@ -1,4 +1,4 @@
-"""Errors and warnings have stable codes. One file holds the sentences: a change of wording is seen in one place.
+"""Errors, warnings and statements of labels have stable codes; one file holds their sentences.
 
 `python -m tests.test_messages` writes that file anew.
 """
@@ -8,21 +8,27 @@ from __future__ import annotations
 import ast
 import pickle
 import re
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
 from gridveil.model.errors import BudgetError, GridveilError, MissingExtraError, UsageError
+from gridveil.release.format.wording import CAVEATS, WORLDS
+from gridveil.trusted.source.report import FAULTS
 
 SRC = Path(__file__).parents[1] / "src" / "gridveil"
 KEPT = Path(__file__).with_name("messages.txt")
+TABLES: dict[str, Mapping[str, str]] = {"Caveat": CAVEATS, "Fault": FAULTS, "Worlds": WORLDS}
 CODED = {"GridveilError", "UsageError", "InputError", "BudgetError", "GridveilWarning"}
 
 
 def messages() -> list[str]:
-    """Return a line for every error and warning: its code, its class and its sentence as in the source."""
+    """Return a line for every error, warning and statement: its code, its kind and its sentence as in the source."""
     trees = (ast.parse(path.read_text("utf-8")) for path in SRC.rglob("*.py"))
-    return sorted({_line(tree, node) for tree in trees for node in ast.walk(tree) if _is_coded(node)})  # type: ignore[arg-type] # calls
+    raised = {_line(tree, node) for tree in trees for node in ast.walk(tree) if _is_coded(node)}  # type: ignore[arg-type] # calls
+    stated = {f"{code}  {kind}  {words!r}" for kind, table in TABLES.items() for code, words in table.items()}
+    return sorted(raised | stated)
 
 
 def _is_coded(node: ast.AST) -> bool:
@@ -46,7 +52,7 @@ def test_the_kept_sentences_are_those_of_the_source() -> None:
 
 
 def test_codes_are_short_names() -> None:
-    codes = {line.split("  ")[0] for line in messages()}
+    codes = {line.split("  ")[0] for line in messages()} - WORLDS.keys()  # which the kernel names, in Python
     assert all(re.fullmatch(r"[a-z]+(-[a-z0-9]+)*", code) for code in codes)
     assert max(map(len, codes)) <= 32
 

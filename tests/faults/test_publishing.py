@@ -140,7 +140,7 @@ def fed_raw(patched: pytest.MonkeyPatch) -> None:
 
     def raw(measure: Any, part: Any, train_steps: int) -> Any:
         kernel = inspect.getclosurevars(measure._ask).nonlocals["self"]
-        bound = kernel._bound.over(measure.window.steps, train_steps)
+        bound = kernel._bound.prorate(measure.window.steps, train_steps)
         cube = kernel._source.bounded_cube(measure.window.before(train_steps), bound)
         return cube.sum(axis=(0, 1))[part.start : part.end].reshape(-1, 1, 1)
 

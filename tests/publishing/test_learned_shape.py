@@ -80,6 +80,6 @@ def test_it_is_what_mosaic_makes_of_a_public_shape() -> None:
     """Learned from a window that a smooth shape was spread over, it gives nearly the same window again."""
     week = Window(MONDAY, HOUR, 168)
     smooth = 2 + np.sin(2 * np.pi * (np.arange(24) - 13) / 24)
-    spread = PublicShape(np.stack([smooth, smooth])).over(week, "Europe/London")
-    again = PublicShape(hourly(week, spread, "Europe/London")).over(week, "Europe/London")
+    spread = PublicShape(np.stack([smooth, smooth])).sample(week, "Europe/London")
+    again = PublicShape(hourly(week, spread, "Europe/London")).sample(week, "Europe/London")
     assert again == pytest.approx(spread, rel=0.02)

@@ -498,13 +498,13 @@ def test_debits_without_releases_are_those_of_the_same_reads(series: dict[str, A
     published(settings)
     ledger, window = open_ledger(settings["ledger"]), load_label(series["out"] / NAMES[0] / LABEL).window.window()
     here, before = Read.of("published", window), Read.of("published", replace(window, start=window.start - WEEK))
-    assert ledger.unreleased(None, [here]) == []
+    assert ledger.list_unreleased(None, [here]) == []
     permit = ledger.permit("town", Fraction(3), [before], {})
     permit.use()
-    assert ledger.unreleased(None, [here]) == []
-    assert ledger.unreleased(None, [before]) == ledger.unreleased("town", [before]) == [permit.entry]
+    assert ledger.list_unreleased(None, [here]) == []
+    assert ledger.list_unreleased(None, [before]) == ledger.unreleased("town", [before]) == [permit.entry]
     with pytest.raises(UsageError, check=has_code("population-unknown", "village")):
-        ledger.unreleased("village", [here])
+        ledger.list_unreleased("village", [here])
 
 
 def test_mosaic_starts_from_what_earlier_releases_tell(series: dict[str, Any], tmp_path: Path) -> None:

@@ -140,7 +140,7 @@ def _refuse_twice(members: list[Member]) -> None:
 
 @contextmanager
 def _translate_errors(out: Path) -> Iterator[None]:
-    """Turn complaints of the engine or the system into ours: a full disk, a folder that may not be written."""
+    """Turn errors of the engine or the system into ours: a full disk, a folder that may not be written."""
     import duckdb
 
     try:

@@ -42,7 +42,7 @@ class Member:
 
     @contextmanager
     def open(self) -> Iterator[IO[bytes]]:
-        """Open the text for reading; complaints about a damaged file become ours."""
+        """Open the text for reading; errors of a damaged file become ours."""
         with translate_errors(str(self)), ExitStack() as stack:
             file: IO[bytes] = stack.enter_context(self.path.open("rb"))
             for name in self.inside:
@@ -72,7 +72,7 @@ DAMAGED = (ValueError, LookupError, ArithmeticError, struct.error)
 
 @contextmanager
 def translate_errors(name: str) -> Iterator[None]:
-    """Turn complaints about a file into ours."""
+    """Turn errors of an unreadable file into ours."""
     try:
         yield
     except NotImplementedError as error:

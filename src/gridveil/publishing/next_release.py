@@ -293,7 +293,7 @@ def _refuse_again(spec: Spec, turn: Turn) -> None:
     """Refuse a window that was debited and has no release: a timer would debit it every day until the cap."""
     if spec.ledger is None:
         return
-    debits = open_ledger(spec.ledger).unreleased(spec.population, [Read.of("published", turn.window)])
+    debits = open_ledger(spec.ledger).list_unreleased(spec.population, [Read.of("published", turn.window)])
     if debits:
         last = debits[-1]
         msg = (

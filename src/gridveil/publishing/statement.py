@@ -99,7 +99,7 @@ def _used(records: tuple[Record, ...]) -> list[tuple[Window, Bound]]:
 def _stated(plan: Plan, window: Window, bound: Bound) -> bool:
     """Whether a window's bound is the publisher's. Asked of what was measured: a mechanism may choose a lower one."""
     given = plan.spec.to_bound()
-    here = given if window == plan.window else given.over(plan.window.steps, window.steps)
+    here = given if window == plan.window else given.prorate(plan.window.steps, window.steps)
     return not plan.spec.private_bound and bound == here
 
 

@@ -28,7 +28,7 @@ def test_sums_over_runs_have_the_covariance_of_their_steps(prior: CalendarPrior)
     summing[runs, np.arange(60)] = shape
     # Correlations below 3e-4 are left out.
     np.testing.assert_allclose(
-        prior.between(runs, shape).covariance(SPREAD), summing @ whole @ summing.T, atol=0.1**2 * 3e-4
+        prior.sum_runs(runs, shape).covariance(SPREAD), summing @ whole @ summing.T, atol=0.1**2 * 3e-4
     )
 
 

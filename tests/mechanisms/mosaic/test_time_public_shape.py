@@ -34,26 +34,26 @@ def both(values: np.ndarray) -> list[str]:
 
 
 def test_hours_of_a_week_are_those_of_the_file(shape: PublicShape) -> None:
-    week = shape.over(Window(MONDAY, timedelta(hours=1), 168))
+    week = shape.sample(Window(MONDAY, timedelta(hours=1), 168))
     expected = np.concatenate([np.tile(WEEKDAY, 5), np.tile(WEEKEND, 2)])
     np.testing.assert_allclose(week, expected / expected.sum())
 
 
 def test_a_day_is_the_sum_of_its_hours(shape: PublicShape) -> None:
-    week = shape.over(Window(MONDAY, timedelta(days=1), 7))
+    week = shape.sample(Window(MONDAY, timedelta(days=1), 7))
     expected = np.array([WEEKDAY.sum()] * 5 + [WEEKEND.sum()] * 2)
     np.testing.assert_allclose(week, expected / expected.sum())
 
 
 def test_quarters_of_an_hour_lie_on_straight_lines(shape: PublicShape) -> None:
-    day = shape.over(Window(MONDAY, timedelta(minutes=15), 96))
+    day = shape.sample(Window(MONDAY, timedelta(minutes=15), 96))
     # From the middle of hour 3 to that of hour 5 the line rises by 2.
     np.testing.assert_allclose(np.diff(day[14:21]) / day.sum(), np.diff(day[14:16])[0])
     assert day[14] / day[22] == pytest.approx((4 + 0.125) / (6 + 0.125))
 
 
 def test_hours_are_those_of_the_named_clock(shape: PublicShape) -> None:
-    in_winter = shape.over(Window(MONDAY + timedelta(hours=5), timedelta(hours=1), 1 + 1), "Europe/Berlin")
+    in_winter = shape.sample(Window(MONDAY + timedelta(hours=5), timedelta(hours=1), 1 + 1), "Europe/Berlin")
     assert in_winter[0] / in_winter[1] == pytest.approx(WEEKDAY[6] / WEEKDAY[7])
 
 
@@ -62,7 +62,7 @@ def test_a_file_is_read(tmp_path: Path) -> None:
 
 
 def test_a_file_gives_the_shape_of_a_window(tmp_path: Path) -> None:
-    shape = read_shape(write(tmp_path, both(WEEKDAY))).over(Window(MONDAY, timedelta(hours=1), 24))
+    shape = read_shape(write(tmp_path, both(WEEKDAY))).sample(Window(MONDAY, timedelta(hours=1), 24))
     np.testing.assert_allclose(shape, WEEKDAY / WEEKDAY.sum())
 
 

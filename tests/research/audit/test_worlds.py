@@ -20,7 +20,7 @@ from gridveil.trusted.kernel.transforms import Haar
 @pytest.mark.parametrize("canary", list_canaries(), ids=lambda canary: canary.name)
 def test_worlds_differ_by_the_canary_at_its_bound(canary: object) -> None:
     pair = make_worlds(canary, train_steps=TRAIN)
-    windows = [(pair.window, pair.bound), (pair.window.before(TRAIN), pair.bound.over(STEPS, TRAIN))]
+    windows = [(pair.window, pair.bound), (pair.window.before(TRAIN), pair.bound.prorate(STEPS, TRAIN))]
     for window, bound in windows:
         moved = pair.with_canary.bounded_cube(window, bound) - pair.without.bounded_cube(window, bound)
         assert moved[pair.cell].tolist() == np.tile(pair.series, window.steps // STEPS).tolist()

@@ -93,7 +93,7 @@ def fit_population(bins: Bins, counts: Floats, scale: float, epsilon: float) -> 
     shapes, noise = Shapes.of(bins), 2 * scale**2
     fits = _fit(shapes, counts, noise)
     likely = np.flatnonzero(fits.chances > 1e-5 * fits.chances.max())
-    kept, _ = _compute_posterior(fits.expected(shapes, likely), fits.misfits[likely], counts, noise)
+    kept, _ = _compute_posterior(fits.expect_counts(shapes, likely), fits.misfits[likely], counts, noise)
     mean = fits.chances[likely] @ _spread_in_bins(bins, shapes.points(fits.shapes[likely]), kept)
     drawn = _draw(bins, shapes, fits, counts, noise)
     numbers = drawn.sum(axis=1, keepdims=True)
@@ -112,7 +112,7 @@ class _Fits:
     variances: Floats
     chances: Floats
 
-    def expected(self, shapes: Shapes, picked: Ints, off: Floats | float = 0.0) -> Floats:
+    def expect_counts(self, shapes: Shapes, picked: Ints, off: Floats | float = 0.0) -> Floats:
         """Return the counts that some of the fits expect (picked, bin), with numbers so many deviations off."""
         numbers = np.maximum(self.numbers[picked] + off * np.sqrt(self.variances[picked]), 1.0)
         return np.asarray(numbers[:, None] * shapes.parts[self.shapes[picked]], dtype=np.float64)
@@ -157,7 +157,7 @@ def _draw(bins: Bins, shapes: Shapes, fits: _Fits, counts: Floats, noise: float)
     picked = random.choice(len(chances), DRAWS, p=chances / chances.sum())
     misfits = fits.misfits[picked]
     mean, variance = _compute_posterior(
-        fits.expected(shapes, picked, random.standard_normal(DRAWS)), misfits, counts, noise
+        fits.expect_counts(shapes, picked, random.standard_normal(DRAWS)), misfits, counts, noise
     )
     towns = random.gamma(mean**2 / variance, variance / mean) + TINY
     # A bin's few households are not evenly in it: 12 / n is the tilt with the variance of the mean of n places.

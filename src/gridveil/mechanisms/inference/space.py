@@ -152,7 +152,7 @@ def spread_lumps(
 
 # The consumption of each cell over the window, inferred from noisy sums of regions.
 
-FEW_REGIONS = 256
+MAX_FINE_REGIONS = 256
 WAVES = (8, 12)
 """Along an axis, with many regions and with few. Few need finer ones in draws; many cost time, and gain nothing."""
 
@@ -195,7 +195,7 @@ def estimate_space(
         return lumps, Evidence.of(lumps.log_rates, lumps.evidence(values, noise))
 
     region_y = labels[0]
-    waves = Waves.of(labels[:, 0] // (int(region_y[-1]) + 1), region_y, WAVES[len(values) <= FEW_REGIONS])
+    waves = Waves.of(labels[:, 0] // (int(region_y[-1]) + 1), region_y, WAVES[len(values) <= MAX_FINE_REGIONS])
     offsets = np.log(np.bincount(labels.ravel()) * (max(population.households, 1.0) / grid.cells))
     explained = explain(waves, known, offsets, make_level(whole, household))
     fit, lumps = explained.fit, explained.lumps

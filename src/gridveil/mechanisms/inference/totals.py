@@ -84,14 +84,14 @@ class MapTotal:
         known = [(counted, max(float(drawn.var()), (0.001 * counted) ** 2, 1.0))]
         if total is not None:
             known.append((total[0], max(total[1], 1.0)))
-        return cls._weighed(known, population.mean(bound))
+        return cls._combine(known, population.mean(bound))
 
     def and_regions(self, summed: float, variance: float, least: float) -> MapTotal:
         """Weigh in the sum of all regions' noisy sums: unlike a sum of estimates, it leans on no prior."""
-        return self._weighed([(self.mean, self.variance), (summed, max(variance, 1.0))], least)
+        return self._combine([(self.mean, self.variance), (summed, max(variance, 1.0))], least)
 
     @classmethod
-    def _weighed(cls, known: list[tuple[float, float]], least: float) -> MapTotal:
+    def _combine(cls, known: list[tuple[float, float]], least: float) -> MapTotal:
         weights = np.array([1 / variance for _, variance in known])
         mean = float(weights @ np.array([value for value, _ in known]) / weights.sum())
         # A town that is there at all has a household.

@@ -136,7 +136,7 @@ class CalendarPrior:
         of_days = (days * (self.spell @ days)).sum(axis=0)
         return np.asarray(cut ** (2 * LOST_POWER) * (LOST_HOUR**2 * of_kinds + LOST_DAY**2 * of_days))
 
-    def between(self, runs: Ints, shape: Floats) -> SummedPrior:
+    def sum_runs(self, runs: Ints, shape: Floats) -> SummedPrior:
         """Return the prior of sums over runs of steps, each step weighted by its part of the shape."""
         count = int(runs.max()) + 1
         kinds = np.bincount(runs * len(self.shape_of_day) + self.kind, shape, count * len(self.shape_of_day))

@@ -76,7 +76,7 @@ def infer_deviations(setting: Setting, sums: Floats, noise_variance: float, draw
     for number, (basis, seen) in enumerate(zip(bases, coordinates, strict=True)):
         here = np.flatnonzero(chosen // AMPLITUDES.size == number)
         amplitudes = AMPLITUDES[chosen[here] % AMPLITUDES.size]
-        some[here] = basis.sample(seen, noise_variance, amplitudes, rng) + basis.within(amplitudes, rng)
+        some[here] = basis.sample(seen, noise_variance, amplitudes, rng) + basis.draw_within(amplitudes, rng)
     return RegionDeviations(mean, some, float(weight.sum(axis=0) @ AMPLITUDES), evidence)
 
 
@@ -145,7 +145,7 @@ class _Basis:
         power = amplitudes[:, None, None] ** 2
         return np.asarray(prior + self.field(power / (power * self.spectrum + noise_variance) * residual))
 
-    def within(self, amplitudes: Floats, rng: np.random.Generator) -> Floats:
+    def draw_within(self, amplitudes: Floats, rng: np.random.Generator) -> Floats:
         """Draw how half of each region differs from the whole, once for each amplitude."""
         shape = (amplitudes.size, self.left_root.shape[0], self.right_root.shape[0])
         deviation = np.sqrt(self.half) * amplitudes[:, None, None]

@@ -54,7 +54,7 @@ class Mosaic:
         """Measure households' totals, choose bounds by them, measure total, regions and steps, and infer the rest."""
         shape = None
         if self.profile is not None:
-            shape = PublicShape(np.reshape(self.profile, (2, HOURS))).over(measure.window, self.profile_zone)
+            shape = PublicShape(np.reshape(self.profile, (2, HOURS))).sample(measure.window, self.profile_zone)
         measured = measure_all(measure, self.noise)
         progress("measure", 1.0)
         profiles_of = 1 if measured.look is None else measured.look.look.regions

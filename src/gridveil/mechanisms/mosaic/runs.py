@@ -99,7 +99,7 @@ def _choose_plan(window: Window, offers: list[_Offer]) -> TimePlan:
         known = _RunKnowledge.of(prior, runs, follows)
         worse = 1.0 if known.count == window.steps else 1 / COARSE_MARGIN
         for offer, gone in zip(offers, lost, strict=True):
-            left = (asked * follows).sum(axis=0) - known.explained(offer.noise)
+            left = (asked * follows).sum(axis=0) - known.explain_variance(offer.noise)
             error = worse * float(np.sqrt(np.maximum(left, 0.0) + gone).mean())
             if error < least:
                 least, plan = error, TimePlan(runs, offer.bound)
@@ -151,7 +151,7 @@ class _RunKnowledge:
     def of(cls, prior: CalendarPrior, runs: Ints, follows: Floats) -> _RunKnowledge:
         """Return it for runs; the whole is known from elsewhere, almost exactly, and comes last."""
         shape = np.full(len(runs), 1 / len(runs))
-        rows = prior.between(runs, shape).covariance(EXPECTED_SPREAD)
+        rows = prior.sum_runs(runs, shape).covariance(EXPECTED_SPREAD)
         rows = np.vstack([rows, rows.sum(axis=0)])
         known = sum_groups(runs, follows) / len(runs)
         return cls(np.hstack([rows, rows.sum(axis=1, keepdims=True)]), np.vstack([known, known.sum(axis=0)]))
@@ -161,7 +161,7 @@ class _RunKnowledge:
         """How many runs there are."""
         return len(self.known) - 1
 
-    def explained(self, noise: float) -> Floats:
+    def explain_variance(self, noise: float) -> Floats:
         """Return how much of the periods' variances the sums explain, measured with this Laplace scale."""
         variances = np.append(np.full(self.count, 2 * noise**2 + 1e-12), 1e-6)
         solved = np.linalg.solve(self.covariance + np.diag(variances), self.known)

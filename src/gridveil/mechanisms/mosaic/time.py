@@ -86,7 +86,7 @@ def estimate_time(
             np.append(2 * scales**2, max(total_sd, 1.0) ** 2) / level**2,
         )
         parts = _infer_parts(
-            prior, sums, _weigh_spreads(prior.between(runs, shape), sums, shaped=shaped), draws, random
+            prior, sums, _weigh_spreads(prior.sum_runs(runs, shape), sums, shaped=shaped), draws, random
         )
     else:
         parts = _infer_blocks(window, runs, noisy.values / level, scales / level, shape, draws, random, shaped=shaped)
@@ -114,7 +114,7 @@ def _weigh_spreads(prior: SummedPrior, sums: _Sums, *, shaped: bool) -> Belief:
 
 def _infer_parts(prior: CalendarPrior, sums: _Sums, belief: Belief, draws: int, random: np.random.Generator) -> Floats:
     """Return the expected part of every step, and below it draws of the parts (1 + r, t)."""
-    summed = prior.between(sums.runs, sums.shape)
+    summed = prior.sum_runs(sums.runs, sums.shape)
     counts = random.multinomial(draws, [part for part, _ in belief])
     expected, drawn = np.zeros(len(sums.shape)), []
     for (part, spread), count in zip(belief, counts, strict=True):
@@ -171,7 +171,7 @@ def _infer_blocks(
         )
         fits.append((CalendarPrior.of(part), sums, whole))
     prior, sums, _ = fits[len(fits) // 2]
-    best = max(_weigh_spreads(prior.between(sums.runs, sums.shape), sums, shaped=shaped), key=lambda held: held[0])
+    best = max(_weigh_spreads(prior.sum_runs(sums.runs, sums.shape), sums, shaped=shaped), key=lambda held: held[0])
     belief = [(1.0, best[1])]
     return np.hstack([whole * _infer_parts(prior, sums, belief, draws, random) for prior, sums, whole in fits])
 
@@ -201,7 +201,7 @@ class PublicShape:
 
     hourly: Floats
 
-    def over(self, window: Window, zone: str = "UTC") -> Floats:
+    def sample(self, window: Window, zone: str = "UTC") -> Floats:
         """Return the shape of a window's steps, which sums to 1. The file's hours are those of the clock of `zone`.
 
         Between the middles of two hours it is a straight line, so that steps may be of any length.

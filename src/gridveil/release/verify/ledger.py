@@ -229,7 +229,7 @@ def _bounds_follow(stated: object, label: Label) -> bool:
     except (ValidationError, GridveilError):
         return False
     for used in label.bounds:
-        largest, here = bound.over(label.window.steps, used.steps).window, _watt_hours(used.window_kwh)
+        largest, here = bound.prorate(label.window.steps, used.steps).window, _watt_hours(used.window_kwh)
         stated = used.window_origin == "stated"
         if (
             _watt_hours(used.step_kwh) != step

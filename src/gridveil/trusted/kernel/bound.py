@@ -33,7 +33,7 @@ class Bound:
     `0 <= v_t <= step` and `sum_t v_t <= window` before anything is summed: cap each step, then, if the total
     is still over, scale the whole series down and round it down.
 
-    >>> Bound(step=20_000, window=136_000).over(120, 100)
+    >>> Bound(step=20_000, window=136_000).prorate(120, 100)
     Bound(step=20000, window=113333)
     """
 
@@ -60,6 +60,6 @@ class Bound:
             )
             raise UsageError(msg, code="bounds-product")
 
-    def over(self, steps: int, other: int) -> Bound:
+    def prorate(self, steps: int, other: int) -> Bound:
         """Return this bound of a window of `steps` steps, carried over to one of `other` steps pro rata."""
         return Bound(self.step, max(1, self.window * other // steps))

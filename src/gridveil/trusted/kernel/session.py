@@ -173,4 +173,4 @@ class Session:
             return of, bound
         # What is no window is left to the kernel to refuse.
         same = type(of) is not Window or of == self.window
-        return of, self.bound if same else self.bound.over(self.window.steps, of.steps)
+        return of, self.bound if same else self.bound.prorate(self.window.steps, of.steps)

@@ -16,7 +16,7 @@ SMALLEST_EPSILON = 2.0**-20
 """Smaller ones make noise of a million shells, where staircase and Laplace are one and the same."""
 LARGEST_EPSILON = 2.0**50
 """Its inverse is still a scale that floats hold with full precision (see `SMALLEST_SCALE`)."""
-FLAT_EPSILON = 500.0
+DEGENERATE_EPSILON = 500.0
 """From here on the steps of the staircase are lower than anything that a computer draws."""
 
 
@@ -87,7 +87,7 @@ class Staircase:
     @property
     def _mean_shell(self) -> float:
         """The sum of `exp(-j * epsilon)` over `j >= 1`, which is also the mean number of shells skipped."""
-        return 1 / math.expm1(min(self.epsilon, FLAT_EPSILON))
+        return 1 / math.expm1(min(self.epsilon, DEGENERATE_EPSILON))
 
 
 def choose_staircase(delta: int, epsilon: float) -> Staircase:

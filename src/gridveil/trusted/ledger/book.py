@@ -135,7 +135,7 @@ class Ledger:
 
         return self._store.append(name, release)
 
-    def unreleased(self, population: str | None, reads: Sequence[Read]) -> list[Entry]:
+    def list_unreleased(self, population: str | None, reads: Sequence[Read]) -> list[Entry]:
         """Return the debits for just these reads that have no release, in order; population: as for `permit`."""
         chains = self._store.chains()
         entries = self._find_entries(chains, self._only_population(chains) if population is None else population)

@@ -202,7 +202,7 @@ def reading_faults(
 ) -> tuple[int, list[Fault]]:
     """Return how many readings are duplicates, and all that is wrong with the rows of readings.
 
-    once, examples: what was found by `again.look_again` and `again.examples`.
+    once, examples: what was found by `parts.reread_doubtful` and `parts.find_examples`.
     by_days: whether files were chosen by the days of the window.
     """
     counts = sum((Counter(part.faults) for part in parts), Counter())

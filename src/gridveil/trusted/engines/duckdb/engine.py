@@ -109,7 +109,7 @@ class DuckDBEngine:
 
     def fetch_batches(self, table: ibis.Table) -> Iterator[pa.RecordBatch]:
         """Compute an answer, and give it out in pieces."""
-        # Computed before it is given out: complaints that come through Arrow look like those of the system.
+        # Computed before it is given out: errors that come through Arrow look like those of the system.
         computed = self.con.con.sql(self._compile(table)).materialize()
         yield from computed.to_arrow_reader(BATCH)
 

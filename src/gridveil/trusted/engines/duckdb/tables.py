@@ -46,7 +46,7 @@ DISK_FULL = ("No space left on device", "Disk quota exceeded", "failed to offloa
 
 @contextmanager
 def translate_errors(path: str, files: Callable[[], list[str]] = list, scratch: Path | None = None) -> Iterator[None]:
-    """Turn complaints of the engine or the system about an unreadable file into ours.
+    """Turn errors of the engine or the system about an unreadable file into ours.
 
     files: those that `path` stands for; they are looked at, after a failure, for the one to name.
     scratch: where the engine puts what does not fit into memory, if not into the system's temporary folder.

@@ -77,7 +77,7 @@ class PostgresEngine(WarehouseEngine):
         )
         self._session.run(sql.SQL("CREATE TEMPORARY TABLE {} ({})").format(place, make))
         with self._session.reading():
-            into = f"INSERT INTO {place.as_string()} {self._writer.written(table)}"
+            into = f"INSERT INTO {place.as_string()} {self._writer.compile_query(table)}"
             self._session.run(into.encode())
         self._session.run(sql.SQL("ANALYZE {}").format(place))
         return self._writer.table_of_session(name, columns)
@@ -90,7 +90,7 @@ class PostgresEngine(WarehouseEngine):
         import pyarrow as pa
 
         schema = table.schema().to_pyarrow()
-        for rows in self._session.rows(self._writer.written(table).encode(), BATCH):
+        for rows in self._session.rows(self._writer.compile_query(table).encode(), BATCH):
             columns = zip(*rows, strict=True)
             yield pa.record_batch(
                 [pa.array(column, kind) for column, kind in zip(columns, schema.types, strict=True)], schema=schema

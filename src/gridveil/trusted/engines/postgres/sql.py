@@ -96,7 +96,7 @@ class Writer(Backend):  # type: ignore[misc]  # ibis has no types
 
     compiler = ExactPostgresCompiler()
 
-    def written(self, expression: ibis.Table) -> str:
+    def compile_query(self, expression: ibis.Table) -> str:
         """Return the query of an expression."""
         return str(self.compiler.to_sqlglot(expression).sql(dialect=self.dialect))
 
@@ -183,7 +183,7 @@ class Column:
             kind
         )
 
-    def around(self, window: Window) -> sql.Composed:
+    def filter_window(self, window: Window) -> sql.Composed:
         """Return a filter that leaves out what is far from a window, so that indexes and partitions serve.
 
         It is redundant: what it leaves out is outside the steps read. A missing time is a fault to be told.
@@ -212,7 +212,7 @@ def make_view(
     where: sql.Composable = sql.SQL("")
     if window is not None and isinstance(at, ReadingsTable):
         of_time = [column for column in columns if column.name == at.timestamp and column.kind in MOMENTS]
-        where = next((c.around(window) for c in of_time if c.plain and (c.indexed or kind != TABLE)), where)
+        where = next((c.filter_window(window) for c in of_time if c.plain and (c.indexed or kind != TABLE)), where)
     make = sql.SQL("CREATE TEMPORARY VIEW {} AS SELECT {} FROM {} {}").format(
         sql.Identifier("pg_temp", view),
         sql.SQL(", ").join(sql.SQL("{} AS {}").format(how, sql.Identifier(name)) for name, (how, _) in read.items()),

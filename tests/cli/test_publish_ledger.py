@@ -100,7 +100,7 @@ def test_flags_override_what_the_spec_says_of_the_ledger(say: Say, ledger: Ledge
     Path("specs/spec.toml").write_text(f'ledger = "../ledger.db"\npopulation = "{TOWN}"\n{readings}')
     without = say(f"{whole} --out without --no-ledger")
     assert without.code == 0
-    assert "WARNING: no ledger." in without.err
+    assert "[no-ledger]" in without.err
     assert "the ledger that the spec states is not debited" in without.err
     assert "WARNING" not in without.out
     assert len(ledger.entries(TOWN)) == 1

@@ -8,15 +8,20 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gridveil.cli import options as o
-from gridveil.model.errors import InputError, UsageError
+from gridveil.model.errors import GridveilWarning, InputError, UsageError
 
 if TYPE_CHECKING:
     from gridveil.publishing.plan import Plan
     from gridveil.publishing.spec import Spec
     from gridveil.trusted.source.report import Fault, Report
 
-NO_LEDGER = "WARNING: no ledger. Cumulative privacy loss for these households is not tracked, and the label says so."
-LEDGER_IGNORED = "WARNING: the ledger that the spec states is not debited, because of --no-ledger."
+NO_LEDGER = GridveilWarning(
+    "WARNING: no ledger. Cumulative privacy loss for these households is not tracked, and the label says so.",
+    code="no-ledger",
+)
+LEDGER_IGNORED = GridveilWarning(
+    "WARNING: the ledger that the spec states is not debited, because of --no-ledger.", code="ledger-ignored"
+)
 FILE_WIDTH = 160
 """Columns of tables that do not go to a terminal."""
 
@@ -74,7 +79,8 @@ def _print_window(plan: Plan) -> bool:
         show.out.print(f"It is not over: `publish --next` waits until {end}.")
     missing = find_missing_interval(plan.spec, plan.window)
     if missing is not None:
-        show.out.print(f"WARNING: {missing}. `publish --next` waits for it.")
+        msg = f"WARNING: {missing}. `publish --next` waits for it."
+        show.warn(GridveilWarning(msg, code="interval-missing"), show.out)
     return waits
 
 
@@ -170,10 +176,10 @@ def publish(
     spec = o.spec_from(source, flags)
     if spec.no_ledger:
         spec.check_ledger()
-        show.operator.print(NO_LEDGER, style="bold red")
+        show.warn(NO_LEDGER, show.operator)
         others = {name: value for name, value in flags.items() if name != "no_ledger"}
         if o.spec_from(source, others).ledger is not None:
-            show.operator.print(LEDGER_IGNORED, style="bold red")
+            show.warn(LEDGER_IGNORED, show.operator)
     with show.bars(spec.scratch) as progress:
         published = (
             run_next(spec, again=again, progress=progress, record=operator_record)
@@ -200,7 +206,7 @@ def publish(
     show.out.print(f"      {show.command('query', place)}")
     show.out.print(f"      {show.command('report', place, '-o', 'report.html')}")
     for warning in published.warnings:
-        show.operator.print(f"{warning} [{warning.code}]", style="bold red")
+        show.warn(warning, show.operator)
     show.operator.print("\nFor the operator only (exact counts of private data):")
     show.report(published.report, show.operator)
 

@@ -18,6 +18,7 @@ from rich.progress import Progress as RichProgress
 from rich.table import Table
 from rich.text import Text
 
+from gridveil.model.errors import GridveilWarning
 from gridveil.model.progress import Progress, is_sentence, split_stage
 from gridveil.trusted.engines.base.partitions import SCRATCH
 
@@ -38,12 +39,17 @@ LOG_INTERVAL = 10.0
 COMPLETE = "100 %"
 
 
+def warn(warning: GridveilWarning, console: Console) -> None:
+    """Show a warning with its code, as errors are shown."""
+    console.print(f"{warning} [{warning.code}]", style="bold red")
+
+
 def report(seen: Report, console: Console) -> None:
     """Show what ingest saw and dropped."""
     first, *_ = str(seen).splitlines()
     console.print(first)
     for warning in seen.warnings:
-        console.print(f"{warning} [{warning.code}]", style="bold red")
+        warn(warning, console)
     if not seen.faults:
         console.print("Nothing to report: every row counts.")
         return

@@ -502,7 +502,7 @@ def test_debits_without_releases_are_those_of_the_same_reads(series: dict[str, A
     permit = ledger.permit("town", Fraction(3), [before], {})
     permit.use()
     assert ledger.list_unreleased(None, [here]) == []
-    assert ledger.list_unreleased(None, [before]) == ledger.unreleased("town", [before]) == [permit.entry]
+    assert ledger.list_unreleased(None, [before]) == ledger.list_unreleased("town", [before]) == [permit.entry]
     with pytest.raises(UsageError, check=has_code("population-unknown", "village")):
         ledger.list_unreleased("village", [here])
 

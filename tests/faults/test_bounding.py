@@ -80,10 +80,7 @@ def test_results_of_parts_kept_under_the_names_of_settings_alone(tmp_path_factor
     """What an interrupted run kept goes by numbers that other households have by now."""
 
     def guard() -> None:
-        with pytest.MonkeyPatch.context() as patched:
-            test_interruptions.test_a_household_is_one_though_its_number_changed_meanwhile(
-                tmp_path_factory.mktemp("kept"), patched
-            )
+        test_interruptions.test_a_household_is_one_though_its_number_changed_meanwhile(tmp_path_factory.mktemp("kept"))
 
     stale = mistake(checkpoints, "make_run_key", "_hash_numbers(engine, numbers)", "None", also=(ingest_module,))
     check_caught(guard, stale)
@@ -95,9 +92,7 @@ def test_counts_that_outlive_their_part(tmp_path_factory: pytest.TempPathFactory
     expected = parted.told(*ingest_module.ingest(*whole, parted.GRID, parted.WINDOW))
 
     def guard() -> None:
-        with pytest.MonkeyPatch.context() as patched:
-            patched.setattr(tables, "PART_BYTES", 1)
-            test_interruptions.test_what_was_counted_goes_with_its_part(expected, tmp_path_factory.mktemp("counted"))
+        test_interruptions.test_what_was_counted_goes_with_its_part(expected, tmp_path_factory.mktemp("counted"))
 
     counts = 'self.file(f"{key}{COUNTS_SUFFIX}")'
     check_caught(guard, mistake(Scratch, "forget_counts", f"{counts}.unlink(missing_ok=True)", counts))
@@ -142,7 +137,7 @@ def test_slices_of_files_that_are_read_as_a_whole(tmp_path_factory: pytest.TempP
             test_slices.cut_everywhere(patched)
             test_slices.test_times_in_milliseconds_are_read_as_a_whole(expected, tmp_path_factory.mktemp("files"))
 
-    cut = "_slice_files(con, group, at, table)"
+    cut = "_slice_files(con, group, at, table, limits)"
     whole_or_not = f"[FilePart(group)] if has_milliseconds(types) else {cut}"
     check_caught(guard, mistake(tables, "open_table", whole_or_not, cut, also=(duckdb_engine,)))
 

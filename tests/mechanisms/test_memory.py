@@ -12,17 +12,18 @@ from gridveil.mechanisms.inference import true_consumption
 from gridveil.mechanisms.mosaic import mechanism as mosaic
 from gridveil.mechanisms.registry import make
 from gridveil.mechanisms.stpt import network as learn
+from gridveil.model.limits import Limits
 from gridveil.model.window import Window
 from gridveil.publishing.statement import release_with_private_bound
 from gridveil.simulate.sources import SeededLaplace
 from gridveil.trusted.budget import PureDP
-from gridveil.trusted.kernel import labels as slabs
 from gridveil.trusted.kernel.bound import Bound
 from gridveil.trusted.kernel.kernel import Kernel
 from gridveil.uncertainty import Estimate
 
 SIDE, STEPS, BEFORE = 32, 3000, 48
 CUBE = SIDE**2 * STEPS * 8
+LIMITS = Limits(held_values=2**15, slab_values=2**15)
 MOST = 0.75
 """Of a cube of floats. Looks of mosaic have labels of two bytes a value, and the kernel has a copy: half of it."""
 
@@ -51,7 +52,7 @@ def release(name: str, bounds: str, steps: int) -> Estimate:
     window = Window(datetime(2013, 2, 4, tzinfo=UTC), timedelta(hours=1), steps)
     whole = Window(window.before(BEFORE).start, window.step, BEFORE + steps)
     bound = Bound(2000, (1000 if bounds == "given" else 2000) * steps)
-    kernel = Kernel(Town(whole), window, budget=PureDP(3), bound=bound, noise=SeededLaplace(0))
+    kernel = Kernel(Town(whole), window, budget=PureDP(3), bound=bound, noise=SeededLaplace(0), limits=LIMITS)
     mechanism = make(name, {"train_steps": BEFORE, "epochs": 1} if name == "stpt" else {})
     return mechanism.release(kernel.session()) if bounds == "given" else release_with_private_bound(kernel, mechanism)
 
@@ -59,8 +60,6 @@ def release(name: str, bounds: str, steps: int) -> Estimate:
 @pytest.mark.parametrize("bounds", ["given", "private"])
 @pytest.mark.parametrize("name", ["even", "mosaic", "stpt"])
 def test_nothing_of_the_size_of_the_cube_is_made(name: str, bounds: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(slabs, "MAX_HELD_VALUES", 2**15)
-    monkeypatch.setattr(slabs, "SLAB_VALUES", 2**15)
     monkeypatch.setattr(learn, "ENSEMBLE", 1)
     for module in (mosaic, true_consumption):
         monkeypatch.setattr(module, "choose_draws", lambda _: 8)

@@ -12,7 +12,6 @@ from tests.trusted.source import parted
 from gridveil.geography.grid import Grid
 from gridveil.model.window import Window
 from gridveil.trusted.engines.base.schema import HouseholdsTable, ReadingsTable
-from gridveil.trusted.engines.duckdb import tables
 from gridveil.trusted.kernel.bound import Bound
 from gridveil.trusted.source.ingest import ingest
 from gridveil.trusted.source.report import Report
@@ -53,12 +52,6 @@ def ask(tmp_path: Path) -> Ask:
         return {tuple(int(i) for i in where): int(cube[tuple(where)]) for where in np.argwhere(cube)}, report
 
     return run
-
-
-@pytest.fixture
-def apart(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every file is a part by itself."""
-    monkeypatch.setattr(tables, "PART_BYTES", 1)
 
 
 @pytest.fixture(scope="module")

@@ -1,8 +1,7 @@
 """Cubes that are too large to be held: asked for in slabs, with the same answers and charges, and little memory."""
 
 import tracemalloc
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -16,11 +15,11 @@ from gridveil.geography.grid import Grid
 from gridveil.mechanisms.literature.even import Even
 from gridveil.mechanisms.literature.identity import Identity
 from gridveil.model.errors import BudgetError, UsageError
+from gridveil.model.limits import DEFAULT_LIMITS, Limits
 from gridveil.model.window import Window
 from gridveil.research.audit.transcript import Recorder
 from gridveil.simulate.sources import InventedSource, Nobody, SeededLaplace
 from gridveil.trusted.budget import PureDP
-from gridveil.trusted.kernel import labels as labels_module
 from gridveil.trusted.kernel.bound import Bound
 from gridveil.trusted.kernel.kernel import SUM_STAGE, Kernel
 from gridveil.trusted.kernel.noise import check_scales
@@ -37,18 +36,10 @@ def source_of(shape: tuple[int, int, int]) -> InventedSource:
     )
 
 
-def kernel_on(source: Any, epsilon: float = 1, seed: int = 0) -> Kernel:
+def kernel_on(source: Any, epsilon: float = 1, limits: Limits = DEFAULT_LIMITS) -> Kernel:
     steps = source.window.steps
     bound = Bound(step=1000, window=100 * steps)
-    return Kernel(source, source.window, budget=PureDP(epsilon), bound=bound, noise=SeededLaplace(seed))
-
-
-@contextmanager
-def sizes(held: int, slab: int) -> Iterator[None]:
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(labels_module, "MAX_HELD_VALUES", held)
-        patched.setattr(labels_module, "SLAB_VALUES", slab)
-        yield
+    return Kernel(source, source.window, budget=PureDP(epsilon), bound=bound, noise=SeededLaplace(0), limits=limits)
 
 
 @st.composite
@@ -62,10 +53,10 @@ def labels(draw: st.DrawFn) -> Any:
 
 @given(marks=labels(), slab=st.integers(1, 130), options=st.sampled_from([{}, {"sequential": True}]))
 def test_sums_of_slabs_are_those_of_the_whole(marks: Any, slab: int, options: dict[str, Any]) -> None:
-    at_once, in_slabs = kernel_on(source_of(SHAPE)), kernel_on(source_of(SHAPE))
+    at_once = kernel_on(source_of(SHAPE))
+    in_slabs = kernel_on(source_of(SHAPE), limits=Limits(held_values=0, slab_values=slab))
     whole = at_once.session().sums(marks, 0.5, **options)
-    with sizes(held=0, slab=slab):
-        parts = in_slabs.session().sums(marks, 0.5, **options)
+    parts = in_slabs.session().sums(marks, 0.5, **options)
     assert parts.values.tolist() == whole.values.tolist()
     assert parts.scales.tolist() == whole.scales.tolist()
     assert in_slabs.spent == at_once.spent
@@ -73,10 +64,10 @@ def test_sums_of_slabs_are_those_of_the_whole(marks: Any, slab: int, options: di
 
 @given(slab=st.integers(1, 130), held=st.sampled_from([0, 10**6]), bound=st.none() | st.just(Bound(30, 90)))
 def test_every_cell_and_step_by_itself_is_as_if_they_were_numbered(slab: int, held: int, bound: Bound | None) -> None:
-    numbered, alone = kernel_on(source_of(SHAPE)), kernel_on(source_of(SHAPE))
+    numbered = kernel_on(source_of(SHAPE))
+    alone = kernel_on(source_of(SHAPE), limits=Limits(held_values=held, slab_values=slab))
     expected = numbered.session().sums(np.arange(np.prod(SHAPE)).reshape(SHAPE), 0.5, bound=bound)
-    with sizes(held, slab):
-        found = alone.session().sums(None, 0.5, bound=bound)
+    found = alone.session().sums(None, 0.5, bound=bound)
     assert found.values.tolist() == expected.values.tolist()
     assert found.values.dtype == np.int64
     assert found.scales.tolist() == expected.scales.tolist()
@@ -92,9 +83,9 @@ def test_noise_that_remembers_true_answers_is_not_written_over(slab: int) -> Non
     """The audit compares them between worlds: if noisy ones came in their place, it would find nothing."""
     source, recorder = source_of(SHAPE), Recorder(SeededLaplace(0))
     bound = Bound(30, 90)
-    kernel = Kernel(source, source.window, budget=PureDP(1), bound=bound, noise=recorder)
-    with sizes(held=0, slab=slab):
-        kernel.session().sums(None, 1.0)
+    limits = Limits(held_values=0, slab_values=slab)
+    kernel = Kernel(source, source.window, budget=PureDP(1), bound=bound, noise=recorder, limits=limits)
+    kernel.session().sums(None, 1.0)
     true = np.concatenate([said.true for said in recorder.entries])
     np.testing.assert_array_equal(true, source.bounded_cube(source.window, bound).ravel())
 
@@ -126,27 +117,25 @@ def test_slabs_follow_from_public_sizes_alone() -> None:
     """The same rows are asked for whatever the data are; none twice, and no more than fit."""
     asked = []
     for town in (source_of(SHAPE), Empty(source_of(SHAPE).grid, source_of(SHAPE).window)):
-        with sizes(held=119, slab=50):
-            kernel_on(town).session().sums(0, 1)
+        kernel_on(town, limits=Limits(held_values=119, slab_values=50)).session().sums(0, 1)
         asked.append(town.asked)
     assert asked[0] == asked[1] == [slice(0, 2), slice(2, 4), slice(4, 5)]
 
 
 def test_cubes_are_held_while_there_is_room_for_them() -> None:
     source = source_of(SHAPE)
-    kernel = kernel_on(source, epsilon=100)
+    kernel = kernel_on(source, epsilon=100, limits=Limits(held_values=2 * 120, slab_values=50))
     first, second, third = Bound(1, 8), Bound(2, 16), Bound(3, 24)
-    with sizes(held=2 * 120, slab=50):
-        for bound in (first, second, second, first, second):
-            kernel.session().sums(0, 1, bound=bound)
-        assert source.asked == [None, None]
-        kernel.session().sums(0, 1, bound=third)  # `first` was asked for longest ago
-        kernel.session().sums(0, 1, bound=second)
-        assert source.asked == [None] * 3
-        kernel.session().sums(0, 1, bound=first)
-        assert source.asked == [None] * 4
-        kernel.session().sums(0, 1, bound=second)
-        assert source.asked == [None] * 4
+    for bound in (first, second, second, first, second):
+        kernel.session().sums(0, 1, bound=bound)
+    assert source.asked == [None, None]
+    kernel.session().sums(0, 1, bound=third)  # `first` was asked for longest ago
+    kernel.session().sums(0, 1, bound=second)
+    assert source.asked == [None] * 3
+    kernel.session().sums(0, 1, bound=first)
+    assert source.asked == [None] * 4
+    kernel.session().sums(0, 1, bound=second)
+    assert source.asked == [None] * 4
 
 
 @pytest.mark.parametrize(
@@ -159,15 +148,11 @@ def test_cubes_are_held_while_there_is_room_for_them() -> None:
 )
 def test_questions_about_the_whole_cube_are_refused_if_it_is_too_large(ask: Callable[[Kernel], Any]) -> None:
     source = source_of(SHAPE)
-    kernel = kernel_on(source)
-    with (
-        sizes(held=119, slab=50),
-        pytest.raises(UsageError, check=has_code("cube-too-large", "5 x 3 x 8", "119", "mosaic")),
-    ):
+    kernel = kernel_on(source, limits=Limits(held_values=119, slab_values=50))
+    with pytest.raises(UsageError, check=has_code("cube-too-large", "5 x 3 x 8", "119", "mosaic")):
         ask(kernel)
     assert (kernel.spent, kernel.records, source.asked) == (0, (), [])
-    with sizes(held=120, slab=50):
-        ask(kernel)
+    ask(kernel_on(source, limits=Limits(held_values=120, slab_values=50)))
 
 
 @pytest.mark.parametrize("held", [0, 1000])
@@ -176,8 +161,10 @@ def test_a_source_that_gives_other_rows_than_those_asked_for_is_not_believed(hel
         def bounded_cube(self, window: Window, bound: Bound, rows: slice | None = None) -> Any:
             return super().bounded_cube(window, bound, None if rows else slice(0, 1))
 
-    with sizes(held, slab=50), pytest.raises(UsageError, check=has_code("source-shape")):
-        kernel_on(Deaf(source_of(SHAPE).grid, source_of(SHAPE).window)).session().sums(0, 1)
+    source = Deaf(source_of(SHAPE).grid, source_of(SHAPE).window)
+    kernel = kernel_on(source, limits=Limits(held_values=held, slab_values=50))
+    with pytest.raises(UsageError, check=has_code("source-shape")):
+        kernel.session().sums(0, 1)
 
 
 def test_scales_that_are_one_number_are_checked_as_one() -> None:
@@ -212,12 +199,11 @@ PARTS = (BLOCK[:, None] * 4 + BLOCK)[:, :, None] * np.int16(6) + np.arange(2000,
 def test_nothing_of_the_size_of_the_cube_is_made_but_what_was_asked_for(ask: Callable[[Any], Any], most: float) -> None:
     """In slabs of 2 MB. Labels are copied once: what is charged for is what is answered."""
     source = source_of(LARGE)
-    session = kernel_on(source).session()
-    with sizes(held=2**20, slab=2**18):
-        tracemalloc.start()
-        kept = ask(session)
-        peak = tracemalloc.get_traced_memory()[1]
-        tracemalloc.stop()
+    session = kernel_on(source, limits=Limits(held_values=2**20, slab_values=2**18)).session()
+    tracemalloc.start()
+    kept = ask(session)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
     del kept
     assert peak < most * MB
     assert len(source.asked) == 32
@@ -235,8 +221,9 @@ def test_progress_is_told_when_a_source_is_asked_and_of_large_cubes_how_far_it_i
     kernel.session().household_totals([0, 100], 0.5)
     assert told[2:] == [(SUM_STAGE, 0.0), (SUM_STAGE, 1.0)]
     told.clear()
-    with sizes(held=10, slab=48):
-        kernel.session().sums(None, 0.5)
+    limits = Limits(held_values=10, slab_values=48)
+    large = Kernel(source, source.window, progress=lambda *how_far: told.append(how_far), **asked, limits=limits)
+    large.session().sums(None, 0.5)
     assert told == [
         *[(SUM_STAGE, part) for part in (0.0, 0.4, 0.8, 1.0)],
         *[("draw the noise", part) for part in (0.4, 0.8, 1.0)],

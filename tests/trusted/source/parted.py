@@ -9,8 +9,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from gridveil.geography.grid import Grid
+from gridveil.model.limits import Limits
 from gridveil.model.window import Window
 from gridveil.trusted.engines.base.schema import HouseholdsTable, ReadingsTable
+from gridveil.trusted.engines.base.settings import EngineSettings
 from gridveil.trusted.kernel.bound import Bound
 from gridveil.trusted.source.report import Report
 from gridveil.trusted.source.source import IngestedSource
@@ -19,6 +21,10 @@ START = datetime(2013, 2, 4, tzinfo=UTC)
 WINDOW = Window(START, timedelta(hours=1), 6)
 GRID = Grid(0, 0, 2, 2, 2, 2)
 BOUND = Bound(2_000, 5_000)
+APART = Limits(part_bytes=1)
+"""Every file is a part by itself."""
+
+APART_SETTINGS = EngineSettings(limits=APART)
 HOMES = {"household": ["a", "b", "c"], "x": [0.5, 1.5, 1.5], "y": [0.5, 1.5, 0.5]}
 ROWS = [
     ("a", 0, 0.5),

@@ -9,6 +9,7 @@ import tempfile
 from contextlib import suppress
 from dataclasses import replace
 from datetime import timedelta
+from functools import partial
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ import duckdb
 import numpy as np
 import pytest
 from tests.codes import has_code
-from tests.trusted.source.parted import BOUND, GRID, ROWS, START, WINDOW, kept, told, write
+from tests.trusted.source.parted import APART, APART_SETTINGS, BOUND, GRID, ROWS, START, WINDOW, kept, told, write
 
 from gridveil import publish
 from gridveil.cli.main import main
@@ -25,9 +26,9 @@ from gridveil.geography.grid import Grid
 from gridveil.model.errors import InputError, UsageError
 from gridveil.model.window import Window
 from gridveil.publishing import run as publication
+from gridveil.publishing import spec
 from gridveil.trusted.engines.base.schema import HouseholdsTable, ReadingsTable
 from gridveil.trusted.engines.base.settings import EngineSettings
-from gridveil.trusted.engines.duckdb import tables
 from gridveil.trusted.engines.duckdb.engine import DuckDBEngine
 from gridveil.trusted.source import parts as checkpoints
 from gridveil.trusted.source.clock import Clock
@@ -36,18 +37,16 @@ from gridveil.trusted.source.ingest import ingest
 CHILD = """
 import json, signal, sys
 from pathlib import Path
-from gridveil.trusted.engines.duckdb import tables
 from gridveil.trusted.engines.base.settings import EngineSettings
 from gridveil.trusted.source.ingest import ingest
 from gridveil.trusted.engines.base.schema import HouseholdsTable, ReadingsTable
-from tests.trusted.source.parted import GRID, WINDOW, told
-tables.PART_BYTES = 1
+from tests.trusted.source.parted import APART, GRID, WINDOW, told
 def slow(stage, done):
     if "parts" in stage:
         print(stage, flush=True)
         signal.pause()  # until it is killed
 at = ReadingsTable(f"{sys.argv[1]}/part-*.parquet"), HouseholdsTable(f"{sys.argv[1]}/homes.parquet")
-where = EngineSettings(scratch=Path(sys.argv[2])) if sys.argv[2] else EngineSettings(memory=10**9)
+where = EngineSettings(**({"scratch": Path(sys.argv[2])} if sys.argv[2] else {"memory": 10**9}), limits=APART)
 found = told(*ingest(*at, GRID, WINDOW, where, slow))
 print(json.dumps(found))
 """
@@ -59,9 +58,7 @@ def child(tables_at: Path, scratch: Path | None) -> subprocess.Popen[str]:
     return subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=Path(__file__).parents[3])
 
 
-def test_a_run_that_was_killed_goes_on(
-    expected: tuple[Any, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_run_that_was_killed_goes_on(expected: tuple[Any, ...], tmp_path: Path) -> None:
     groups = [[row for row in ROWS if row[1] // 3600 == hour] for hour in sorted({row[1] // 3600 for row in ROWS})]
     at, scratch = write(tmp_path / "tables", groups), tmp_path / "scratch"
     victim = child(tmp_path / "tables", scratch)
@@ -78,27 +75,25 @@ def test_a_run_that_was_killed_goes_on(
     # What a run that is killed while it writes would leave:
     (scratch / "gridveil-scratch" / "aside-x").mkdir()
     (scratch / "gridveil-scratch" / "aside-x" / first.name).write_bytes(b"PAR1 and no more")
-    monkeypatch.setattr(tables, "PART_BYTES", 1)
-    source, report = ingest(*at, GRID, WINDOW, EngineSettings(scratch=scratch))
+    source, report = ingest(*at, GRID, WINDOW, EngineSettings(scratch=scratch, limits=APART))
     assert first.stat().st_mtime_ns == made
     assert len(kept(scratch)) == len(groups)
     assert not (scratch / "gridveil-scratch" / "aside-x").exists()
     with pytest.raises(UsageError, check=has_code("scratch-in-use")):
-        ingest(*at, GRID, WINDOW, EngineSettings(scratch=scratch))
+        ingest(*at, GRID, WINDOW, EngineSettings(scratch=scratch, limits=APART))
     assert told(source, report) == expected
     assert len(kept(scratch)) == len(groups)  # not before there is a release
-    source, _ = ingest(*at, GRID, WINDOW, EngineSettings(scratch=scratch))
+    source, _ = ingest(*at, GRID, WINDOW, EngineSettings(scratch=scratch, limits=APART))
     source.forget()
     assert list(scratch.iterdir()) == []
 
 
 @pytest.mark.parametrize("counts", ["there", "missing", "cut off"])
-@pytest.mark.usefixtures("apart")
 def test_what_was_counted_is_used_again_or_counted_again(
     counts: str, expected: tuple[Any, ...], tmp_path: Path
 ) -> None:
     at, scratch = write(tmp_path / "tables", [ROWS[:9], ROWS[9:]]), tmp_path / "scratch"
-    ingest(*at, GRID, WINDOW, EngineSettings(scratch=scratch))[0].close()
+    ingest(*at, GRID, WINDOW, EngineSettings(scratch=scratch, limits=APART))[0].close()
     files = kept(scratch, "counts")
     before = [file.stat().st_mtime_ns for file in (*files, *kept(scratch))]
     assert len(files) == len(kept(scratch)) == 2
@@ -106,21 +101,20 @@ def test_what_was_counted_is_used_again_or_counted_again(
         files[0].unlink()
     elif counts == "cut off":
         files[0].write_bytes(files[0].read_bytes()[:-4])
-    assert told(*ingest(*at, GRID, WINDOW, EngineSettings(scratch=scratch))) == expected
+    assert told(*ingest(*at, GRID, WINDOW, EngineSettings(scratch=scratch, limits=APART))) == expected
     again = [file.stat().st_mtime_ns == was for file, was in zip((*files, *kept(scratch)), before, strict=True)]
     assert again == [counts == "there", True, True, True]
 
 
-@pytest.mark.usefixtures("apart")
 def test_what_was_counted_goes_with_its_part(expected: tuple[Any, ...], tmp_path: Path) -> None:
     """Were counts of an earlier make believed, a step in two parts could pass for one in one, and be bounded twice."""
     at, scratch = write(tmp_path / "tables", [ROWS[:9], ROWS[9:]]), tmp_path / "scratch"
-    ingest(*at, GRID, WINDOW, EngineSettings(scratch=scratch))[0].close()
+    ingest(*at, GRID, WINDOW, EngineSettings(scratch=scratch, limits=APART))[0].close()
     first, second = kept(scratch, "counts")
     first.write_bytes(second.read_bytes())
     for part in kept(scratch):
         part.unlink()  # as a run that was killed while it took everything away
-    assert told(*ingest(*at, GRID, WINDOW, EngineSettings(scratch=scratch))) == expected
+    assert told(*ingest(*at, GRID, WINDOW, EngineSettings(scratch=scratch, limits=APART))) == expected
 
 
 def test_a_run_key_knows_the_clock_and_the_engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -176,9 +170,9 @@ def test_what_a_run_without_scratch_left_when_it_was_killed_is_taken_away_by_the
     assert not ours.exists()
 
 
-@pytest.mark.usefixtures("apart")
 def test_what_was_kept_is_not_used_for_anything_else(tmp_path: Path) -> None:
-    at, scratch = write(tmp_path / "tables", [ROWS[:9], ROWS[9:]]), EngineSettings(scratch=tmp_path / "scratch")
+    at = write(tmp_path / "tables", [ROWS[:9], ROWS[9:]])
+    scratch = EngineSettings(scratch=tmp_path / "scratch", limits=APART)
 
     def go(
         at: tuple[ReadingsTable, HouseholdsTable], window: Window = WINDOW, grid: Grid = GRID
@@ -186,7 +180,7 @@ def test_what_was_kept_is_not_used_for_anything_else(tmp_path: Path) -> None:
         source, report = ingest(*at, grid, window, scratch)
         cube = source.bounded_cube(window, BOUND)
         source.close()
-        fresh, other = ingest(*at, grid, window)
+        fresh, other = ingest(*at, grid, window, APART_SETTINGS)
         np.testing.assert_array_equal(fresh.bounded_cube(window, BOUND), cube)
         assert other == report
         return cube.tolist(), {file.name for file in kept(tmp_path / "scratch")}
@@ -212,11 +206,8 @@ def test_what_was_kept_is_not_used_for_anything_else(tmp_path: Path) -> None:
     assert changed != cube
 
 
-def test_a_household_is_one_though_its_number_changed_meanwhile(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_household_is_one_though_its_number_changed_meanwhile(tmp_path: Path) -> None:
     """A run is interrupted, a household moves in, and the run goes on: all numbers after the new one are others."""
-    monkeypatch.setattr(tables, "PART_BYTES", 1)
     rows = [[("b", 3600 * step, 2.0) for step in half] for half in (range(3), range(3, 6))]
     at = write(tmp_path / "tables", rows)[0], HouseholdsTable(str(tmp_path / "homes.duckdb"), table="homes")
 
@@ -231,7 +222,7 @@ def test_a_household_is_one_though_its_number_changed_meanwhile(
             raise KeyboardInterrupt
 
     move_in(("b", 0.5, 0.5), ("c", 1.5, 1.5))
-    scratch = EngineSettings(scratch=tmp_path / "scratch")
+    scratch = EngineSettings(scratch=tmp_path / "scratch", limits=APART)
     with pytest.raises(KeyboardInterrupt):
         ingest(*at, GRID, WINDOW, scratch, interrupt)
     [before] = kept(tmp_path / "scratch")
@@ -246,14 +237,13 @@ def test_a_household_is_one_though_its_number_changed_meanwhile(
     assert [(file, file.stat().st_mtime_ns) for file in kept(tmp_path / "scratch")] == kept_now
 
 
-@pytest.mark.usefixtures("apart")
 def test_going_on_is_told_and_is_no_measure_of_speed(tmp_path: Path) -> None:
     at = write(tmp_path / "tables", [ROWS[:5], ROWS[5:9], ROWS[9:12], ROWS[12:]])
     told: list[tuple[str, float]] = []
 
     def go() -> None:
         told.clear()
-        scratch = EngineSettings(scratch=tmp_path / "scratch")
+        scratch = EngineSettings(scratch=tmp_path / "scratch", limits=APART)
         ingest(*at, GRID, WINDOW, scratch, lambda stage, done: told.append((stage, done)))[0].close()
 
     go()
@@ -291,12 +281,12 @@ def test_a_scratch_folder_that_is_not_ours_is_refused(tmp_path: Path) -> None:
         DuckDBEngine(EngineSettings(scratch=tmp_path))
 
 
-@pytest.mark.usefixtures("apart")
 def test_scratch_is_emptied_by_a_release_and_is_never_in_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     readings, households = write(tmp_path / "tables", [ROWS[:9], ROWS[9:]])
     scratch, out = tmp_path / "scratch", tmp_path / "release"
+    monkeypatch.setattr(spec, "EngineSettings", partial(EngineSettings, limits=APART))
     public = {"extent": "0,0,2,2", "grid": "2x2", "start": "2013-02-04T00:00", "steps": 6, "epsilon": 1}
     tables_at = {"readings": readings.path, "households": households.path, "no_ledger": True, "mechanism": "even"}
     with pytest.raises(UsageError, check=has_code("scratch-inside-release")):

@@ -15,14 +15,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.codes import has_code
-from tests.trusted.source.parted import BOUND, GRID, ROWS, WINDOW, kept, told, write
+from tests.trusted.source.parted import APART, APART_SETTINGS, BOUND, GRID, ROWS, WINDOW, kept, told, write
 
 from gridveil.cli.main import main
 from gridveil.model.errors import GridveilError, InputError
+from gridveil.model.limits import Limits
 from gridveil.trusted.engines.base.engine import fetch_rows
 from gridveil.trusted.engines.base.schema import ReadingsTable
 from gridveil.trusted.engines.base.settings import EngineSettings
-from gridveil.trusted.engines.duckdb import tables
 from gridveil.trusted.engines.duckdb.engine import DuckDBEngine
 from gridveil.trusted.source.ingest import ingest
 from gridveil.trusted.source.parts import is_doubtful, sum_contributions
@@ -110,7 +110,6 @@ def test_ends_that_are_not_whole_are_told_to_the_operator(
 
 @settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(places=st.lists(st.integers(0, 3), min_size=len(ROWS), max_size=len(ROWS)), order=st.permutations(ROWS))
-@pytest.mark.usefixtures("apart")
 def test_any_partition_in_any_order_is_the_same(
     places: list[int],
     order: list[tuple[str, int, float]],
@@ -118,36 +117,34 @@ def test_any_partition_in_any_order_is_the_same(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> None:
     groups = [[row for row, place in zip(order, places, strict=True) if place == part] for part in range(4)]
-    assert told(*ingest(*write(tmp_path_factory.mktemp("parts"), groups), GRID, WINDOW)) == expected
+    assert told(*ingest(*write(tmp_path_factory.mktemp("parts"), groups), GRID, WINDOW, APART_SETTINGS)) == expected
 
 
-@pytest.mark.usefixtures("apart")
 @pytest.mark.parametrize("by", [lambda row: row[0], lambda row: row[1] // 3600, lambda row: row[1] // 5400])
 def test_files_by_household_by_step_and_across_steps(
     by: Callable[[Any], Any], expected: tuple[Any, ...], tmp_path: Path
 ) -> None:
     groups = [[row for row in ROWS if by(row) == key] for key in sorted({by(row) for row in ROWS})]
-    assert told(*ingest(*write(tmp_path, groups), GRID, WINDOW)) == expected
+    assert told(*ingest(*write(tmp_path, groups), GRID, WINDOW, APART_SETTINGS)) == expected
 
 
-def test_many_parts(monkeypatch: pytest.MonkeyPatch, expected: tuple[Any, ...], tmp_path: Path) -> None:
+def test_many_parts(expected: tuple[Any, ...], tmp_path: Path) -> None:
     """Small files are read together, and a hundred of them are no burden."""
     at = write(tmp_path, [[row] for row in ROWS] + [[]] * 100)
     found = [len(DuckDBEngine(EngineSettings()).open("readings", at[0]).keys)]
-    monkeypatch.setattr(tables, "PART_BYTES", 30_000)
-    found.append(len(DuckDBEngine(EngineSettings()).open("readings", at[0]).keys))
+    grouped = EngineSettings(limits=Limits(part_bytes=30_000))
+    found.append(len(DuckDBEngine(grouped).open("readings", at[0]).keys))
     assert found[0] == 1
     assert 1 < found[1] < 20
-    assert told(*ingest(*at, GRID, WINDOW)) == expected
+    assert told(*ingest(*at, GRID, WINDOW, grouped)) == expected
 
 
-@pytest.mark.usefixtures("apart")
 @pytest.mark.parametrize("name", ["step=1", "number=0", "wh=7", "s[1]*?"])
 def test_the_name_of_a_scratch_folder_means_nothing(name: str, expected: tuple[Any, ...], tmp_path: Path) -> None:
     at = write(tmp_path / name / "tables", [ROWS[:9], ROWS[9:]])
     at = ReadingsTable(f"{glob.escape(str(tmp_path / name))}/tables/part-*.parquet"), at[1]
     for _ in ("first", "again"):
-        found = told(*ingest(*at, GRID, WINDOW, EngineSettings(scratch=tmp_path / name / "scratch")))
+        found = told(*ingest(*at, GRID, WINDOW, EngineSettings(scratch=tmp_path / name / "scratch", limits=APART)))
         assert found == expected
     assert len(kept(tmp_path / name / "scratch")) == 2
 
@@ -156,7 +153,7 @@ def test_scratch_may_lie_in_the_lake(expected: tuple[Any, ...], tmp_path: Path) 
     at = write(tmp_path / "2013" / "02", [ROWS[:9], ROWS[9:]])
     at = ReadingsTable(f"{tmp_path}/2013/**/[!h]*.parquet"), at[1]
     for _ in ("first", "again"):
-        assert told(*ingest(*at, GRID, WINDOW, EngineSettings(scratch=tmp_path / "2013"))) == expected
+        assert told(*ingest(*at, GRID, WINDOW, EngineSettings(scratch=tmp_path / "2013", limits=APART))) == expected
     assert kept(tmp_path / "2013")
 
 

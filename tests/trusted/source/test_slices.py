@@ -14,13 +14,13 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from tests.codes import has_code
-from tests.trusted.source.parted import GRID, ROWS, WINDOW, kept, told, write
+from tests.trusted.source.parted import APART, APART_SETTINGS, GRID, ROWS, WINDOW, kept, told, write
 
 from gridveil.model.errors import InputError
+from gridveil.model.limits import Limits
 from gridveil.trusted.engines.base.schema import HouseholdsTable, ReadingsTable
 from gridveil.trusted.engines.base.settings import EngineSettings
 from gridveil.trusted.engines.duckdb import parquet_table as slices
-from gridveil.trusted.engines.duckdb import tables
 from gridveil.trusted.engines.duckdb.engine import DuckDBEngine
 from gridveil.trusted.engines.duckdb.parquet_table import bind_parquet, plan_slices, read_types
 from gridveil.trusted.source.ingest import ingest
@@ -53,7 +53,6 @@ def file_of(folder: Path, ids: list[Any], rows: int = 24, column: str = "househo
 
 def cut_everywhere(patched: pytest.MonkeyPatch) -> None:
     """Let every group of rows begin a slice, though most are read many times."""
-    patched.setattr(tables, "PART_BYTES", 1)
     patched.setattr(slices, "_choose_cuts", lambda groups, _: sorted({first for first, _, _ in groups})[1:])
 
 
@@ -155,17 +154,17 @@ def test_any_files_in_any_slices_are_the_same(
 ) -> None:
     groups = [[row for row, place in zip(order, places, strict=True) if place == part] for part in range(3)]
     at = write(tmp_path_factory.mktemp("slices"), groups, row_group_size=rows)
-    assert told(*ingest(*at, GRID, WINDOW)) == expected
+    assert told(*ingest(*at, GRID, WINDOW, APART_SETTINGS)) == expected
 
 
 @pytest.mark.usefixtures("sliced")
 def test_a_household_in_slices_of_two_files_is_one(expected: tuple[Any, ...], tmp_path: Path) -> None:
     """Slices of one file have no household in common, those of two may have all."""
     at = write(tmp_path, [sorted(ROWS[::2], key=str), sorted(ROWS[1::2], key=str)], row_group_size=2)
-    opened = DuckDBEngine(EngineSettings()).open("readings", at[0])
+    opened = DuckDBEngine(APART_SETTINGS).open("readings", at[0])
     assert set(opened.groups) == {0, 1}
     assert len(opened.groups) > 4
-    assert told(*ingest(*at, GRID, WINDOW)) == expected
+    assert told(*ingest(*at, GRID, WINDOW, APART_SETTINGS)) == expected
 
 
 @pytest.mark.usefixtures("sliced")
@@ -173,15 +172,16 @@ def test_a_run_goes_on_within_a_file_unless_it_is_cut_otherwise(
     expected: tuple[Any, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     at, scratch = write(tmp_path / "tables", [sorted(ROWS, key=str)], row_group_size=3), tmp_path / "scratch"
+    kept_at = EngineSettings(scratch=scratch, limits=APART)
 
     def interrupt(stage: str, _: float) -> None:
         if "(3 of " in stage:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        ingest(*at, GRID, WINDOW, EngineSettings(scratch=scratch), interrupt)
+        ingest(*at, GRID, WINDOW, kept_at, interrupt)
     stages: list[str] = []
-    again = ingest(*at, GRID, WINDOW, EngineSettings(scratch=scratch), lambda stage, _: stages.append(stage))
+    again = ingest(*at, GRID, WINDOW, kept_at, lambda stage, _: stages.append(stage))
     assert told(*again) == expected
     [before] = [stage for stage in stages if "read before" in stage]
     assert before.startswith("3 of ")
@@ -189,7 +189,7 @@ def test_a_run_goes_on_within_a_file_unless_it_is_cut_otherwise(
     everywhere = slices._choose_cuts
     monkeypatch.setattr(slices, "_choose_cuts", lambda *at: everywhere(*at)[1::2])  # as on a machine with more cores
     stages.clear()
-    again = ingest(*at, GRID, WINDOW, EngineSettings(scratch=scratch), lambda stage, _: stages.append(stage))
+    again = ingest(*at, GRID, WINDOW, kept_at, lambda stage, _: stages.append(stage))
     assert told(*again) == expected
     assert len(kept(scratch)) > whole
     assert not [stage for stage in stages if re.match(r"(\d+) of \1 parts were read before", stage)]
@@ -201,8 +201,8 @@ def test_times_in_milliseconds_are_read_as_a_whole(expected: tuple[Any, ...], tm
     rows = sorted(ROWS, key=str)
     at = write(tmp_path, [rows[::2], rows[1::2]], row_group_size=2, coerce_timestamps="ms")
     assert str(pq.read_schema(tmp_path / "part-000.parquet").field("timestamp").type) == "timestamp[ms]"
-    assert DuckDBEngine(EngineSettings()).open("readings", at[0]).groups == (0, 1)
-    assert told(*ingest(*at, GRID, WINDOW)) == expected
+    assert DuckDBEngine(APART_SETTINGS).open("readings", at[0]).groups == (0, 1)
+    assert told(*ingest(*at, GRID, WINDOW, APART_SETTINGS)) == expected
 
 
 def test_a_structure_whose_part_is_named_like_the_column(tmp_path: Path) -> None:
@@ -216,13 +216,13 @@ def test_a_structure_whose_part_is_named_like_the_column(tmp_path: Path) -> None
 def test_statistics_that_are_not_those_of_the_rows_lose_none_silently(tmp_path: Path) -> None:
     rows = [(name, 600 * place, 0.5) for name in ("a111", "b222", "c333") for place in range(4)]
     at = write(tmp_path, [rows], row_group_size=2)
-    assert told(*ingest(*at, GRID, WINDOW))[2] == 12
+    assert told(*ingest(*at, GRID, WINDOW, APART_SETTINGS))[2] == 12
     file = tmp_path / "part-000.parquet"
     data, _, footer = file.read_bytes().rpartition(b"c333" + b"\x18")  # the end of its last group's statistics
     assert data
     file.write_bytes(data + b"a333" + b"\x18" + footer)
     with pytest.raises(InputError, check=has_code("statistics-wrong")):
-        ingest(*at, GRID, WINDOW)
+        ingest(*at, GRID, WINDOW, APART_SETTINGS)
 
 
 @pytest.mark.usefixtures("sliced")
@@ -235,12 +235,12 @@ def test_no_id_that_a_slice_begins_with_is_shown(tmp_path: Path) -> None:
             pq.write_table(pa.table({"other": [1, 2]}), tmp_path / "part-000.parquet")
 
     with pytest.raises(InputError, check=has_code("table-unreadable")) as found:
-        ingest(*at, GRID, WINDOW, progress=replace_it)
+        ingest(*at, GRID, WINDOW, APART_SETTINGS, progress=replace_it)
     assert "secret" not in "".join(traceback.format_exception(found.value))
 
 
 @pytest.mark.parametrize("order", ["household", "timestamp"])
-def test_as_large_as_it_takes(order: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_as_large_as_it_takes(order: str, tmp_path: Path) -> None:
     """Groups of rows as DuckDB writes them; in the order of households a slice passes over those of others."""
     con = duckdb.connect()
     at, homes = tmp_path / "readings.parquet", tmp_path / "homes.parquet"
@@ -253,14 +253,13 @@ def test_as_large_as_it_takes(order: str, tmp_path: Path, monkeypatch: pytest.Mo
     con.execute(
         f"COPY (SELECT DISTINCT household, 0.5 AS x, 0.5 AS y FROM '{at}') TO '{homes}' (FORMAT parquet)"  # noqa: S608
     )
-    monkeypatch.setattr(tables, "SLICE_ROWS", 60_000)
     from_slices, reports = [], []
-    for _ in range(2):
+    for rows in (60_000, 10**9):
+        settings = EngineSettings(limits=Limits(slice_rows=rows))
         readings = ReadingsTable(str(at))
-        source, report = ingest(readings, HouseholdsTable(str(homes)), GRID, WINDOW)
-        from_slices.append(len(DuckDBEngine(EngineSettings()).open("readings", readings).groups))
+        source, report = ingest(readings, HouseholdsTable(str(homes)), GRID, WINDOW, settings)
+        from_slices.append(len(DuckDBEngine(settings).open("readings", readings).groups))
         reports.append((told(source, report), report.readings))
-        monkeypatch.setattr(tables, "SLICE_ROWS", 10**9)
     assert reports[0] == reports[1]
     assert reports[0][1] == 480_000
     assert from_slices[1] == 1

@@ -13,12 +13,12 @@ import pyarrow.parquet as pq
 import pytest
 from tests.codes import has_code
 from tests.trusted.conftest import HOMES
+from tests.trusted.source.parted import APART_SETTINGS
 
 from gridveil.model.errors import InputError
 from gridveil.trusted.engines.base.engine import fetch_rows
 from gridveil.trusted.engines.base.schema import ReadingsTable
 from gridveil.trusted.engines.base.settings import EngineSettings
-from gridveil.trusted.engines.duckdb import tables
 from gridveil.trusted.engines.duckdb.engine import DuckDBEngine
 
 WHEN = [datetime(2013, 2, 4), datetime(2013, 2, 4, 1)]  # noqa: DTZ001  # timestamps without zone are the point
@@ -152,16 +152,15 @@ def test_columns_that_differ_in_case_only_are_refused(ask: Any, tmp_path: Path) 
 
 
 @pytest.mark.parametrize("kind", ["parquet", "milliseconds", "csv"])
-def test_a_table_shows_the_parts_that_are_asked_for(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_table_shows_the_parts_that_are_asked_for(kind: str, tmp_path: Path) -> None:
     """Queries that were written before have the rows of those parts, too."""
-    monkeypatch.setattr(tables, "PART_BYTES", 1)
     for index, kwh in enumerate([[1.0], [2.0, 4.0], [8.0]]):
         times = pa.array([0] * len(kwh), pa.timestamp("ms" if kind == "milliseconds" else "us"))
         columns = {"household": ["a"] * len(kwh), "timestamp": times, "kwh": kwh}
         table = pa.table(dict(reversed(columns.items())) if index == 1 and kind != "csv" else columns)
         name = tmp_path / f"{index}.{'csv' if kind == 'csv' else 'parquet'}"
         (pc.write_csv if kind == "csv" else pq.write_table)(table, name)
-    engine = DuckDBEngine(EngineSettings())
+    engine = DuckDBEngine(APART_SETTINGS)
     opened = engine.open("readings", ReadingsTable(f"{tmp_path}/*"))
     sums = opened.table.agg(kwh=opened.table.kwh.cast("float64").sum())
     found = [fetch_rows(engine, sums)]

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from gridveil.geography.grid import Grid
 from gridveil.model.arrays import Ints
 from gridveil.model.errors import BudgetError, UsageError
+from gridveil.model.limits import DEFAULT_LIMITS, Limits
 from gridveil.model.progress import Progress, silent
 from gridveil.model.window import Window
 from gridveil.trusted.budget import PureDP
@@ -121,7 +122,8 @@ class Kernel:
     that the debit names are measured. Test noise has no permit: what it makes is no release.
 
     `progress` is told when the source is asked, and how much of a cube too large to be held was gone through: all of it
-    follows from public numbers and earlier answers.
+    follows from public numbers and earlier answers. So are `limits`: which slabs are worked on at a time follows from
+    them and the cube's public shape alone.
     """
 
     def __init__(
@@ -134,8 +136,9 @@ class Kernel:
         noise: Noise | None = None,
         permit: Permit | None = None,
         progress: Progress = silent,
+        limits: Limits = DEFAULT_LIMITS,
     ) -> None:
-        self._source, self._progress = source, progress
+        self._source, self._progress, self._limits = source, progress, limits
         self._noise = noise or ExactNoise()
         self._accounts: dict[tuple[Window, Bound], Account] = {}
         self._losses: Losses = {}
@@ -222,7 +225,7 @@ class Kernel:
             msg = f"a measurement is of a Window under a Bound, not of {window!r} under {bound!r}"
             raise UsageError(msg, code="scope-invalid")
         shape = (self._source.grid.nx, self._source.grid.ny, window.steps)
-        scope = Scope(window, self._bound if bound is None else bound, shape)
+        scope = Scope(window, self._bound if bound is None else bound, shape, self._limits)
         question = QUESTIONS[kind](scope, check_epsilon(epsilon), **options)
         return question, self._answer(question)
 
@@ -241,9 +244,9 @@ class Kernel:
             if staircase:
                 return self._noise.add_staircase(exact, staircase)
             # In place: of a large cube, the answers to `None` fill the memory. An audit's noise keeps what it is given.
-            for some in iterate_slabs(exact.shape):
+            for some in iterate_slabs(exact.shape, self._limits):
                 exact[some] = self._noise.add(exact[some].copy(), question.scales[some])
-                if not is_held(exact.size):
+                if not is_held(exact.size, self._limits):
                     self._progress("draw the noise", some.stop / len(exact))
             return exact
 
@@ -260,11 +263,11 @@ class Kernel:
     def _read_slabs(self, window: Window, bound: Bound) -> Iterator[Slab]:
         """Give out a cube in slabs, all of it in one if it is held. Which it is depends on its public shape alone."""
         shape = (self._source.grid.nx, self._source.grid.ny, window.steps)
-        if is_held(math.prod(shape)):
+        if is_held(math.prod(shape), self._limits):
             yield slice(0, shape[0]), self._hold_cube(window, bound, shape)
             return
         self._progress(SUM_STAGE, 0.0)
-        for rows in iterate_slabs(shape):
+        for rows in iterate_slabs(shape, self._limits):
             slab = self._source.bounded_cube(window, bound, rows)
             yield rows, _check_shape(slab, (rows.stop - rows.start, *shape[1:]))
             self._progress(SUM_STAGE, rows.stop / shape[0])
@@ -272,7 +275,9 @@ class Kernel:
     def _hold_cube(self, window: Window, bound: Bound, shape: tuple[int, int, int]) -> Ints:
         """Return a cube that is held from now on, with as many of those asked for last as there is room for."""
         cube = self._cubes.pop((window, bound), None)
-        while self._cubes and not is_held(math.prod(shape) + sum(held.size for held in self._cubes.values())):
+        while self._cubes and not is_held(
+            math.prod(shape) + sum(held.size for held in self._cubes.values()), self._limits
+        ):
             del self._cubes[next(iter(self._cubes))]
         if cube is None:
             self._progress(SUM_STAGE, 0.0)

@@ -15,45 +15,39 @@ from numpy.typing import ArrayLike, NDArray
 
 from gridveil.model.arrays import Ints
 from gridveil.model.errors import UsageError
+from gridveil.model.limits import Limits
 from gridveil.trusted.kernel.account import Marks
 
 Slab = tuple[slice, Ints]
 """Some rows of a cube along x, and the cube's values there."""
 
-MAX_HELD_VALUES = 2**27
-"""Cells x steps that a kernel keeps between questions, of all its cubes together: 1 GB, an eighth of the memory that a
-year of hours on 256 x 256 cells is published in. A larger cube is asked for anew, slab by slab, for every question."""
-
-SLAB_VALUES = 2**24
-"""Cells x steps, or answers, that are worked on at a time: 128 MB. A slab has one row at least."""
-
 WIDEST_RATIO = 2.0**100
 """Relative scales stay where floats have full precision."""
 
 
-def is_held(values: int) -> bool:
-    """Return whether so many cells x steps are few enough to be held: a public number decides."""
-    return values <= MAX_HELD_VALUES
+def is_held(values: int, limits: Limits) -> bool:
+    """Return whether so many cells x steps are few enough to be held: public numbers decide."""
+    return values <= limits.held_values
 
 
-def check_held(shape: tuple[int, int, int]) -> None:
+def check_held(shape: tuple[int, int, int], limits: Limits) -> None:
     """Refuse a cube that is too large to be held, for questions that look at it as a whole."""
-    if not is_held(math.prod(shape)):
+    if not is_held(math.prod(shape), limits):
         msg = (
             f"only sums can be measured of a cube of {shape[0]} x {shape[1]} x {shape[2]}: other questions take at "
-            f"most {MAX_HELD_VALUES} cells x steps; use a coarser grid, a shorter window, or a mechanism that measures "
-            "sums, as mosaic, stpt, identity and even do"
+            f"most {limits.held_values} cells x steps; use a coarser grid, a shorter window, or a mechanism that "
+            "measures sums, as mosaic, stpt, identity and even do"
         )
         raise UsageError(msg, code="cube-too-large")
 
 
-def iterate_slabs(shape: tuple[int, ...]) -> Iterator[slice]:
-    """Give out the first axis of an array of this shape in runs of about SLAB_VALUES values. Public numbers only.
+def iterate_slabs(shape: tuple[int, ...], limits: Limits) -> Iterator[slice]:
+    """Give out the first axis of an array of this shape in runs of about `slab_values` values. Public numbers only.
 
-    >>> [rows.start for rows in iterate_slabs((5, 2**23))]
+    >>> [rows.start for rows in iterate_slabs((5, 2**23), Limits(slab_values=2**24))]
     [0, 2, 4]
     """
-    rows = max(1, SLAB_VALUES // math.prod(shape[1:]))
+    rows = max(1, limits.slab_values // math.prod(shape[1:]))
     return (slice(first, min(first + rows, shape[0])) for first in range(0, shape[0], rows))
 
 

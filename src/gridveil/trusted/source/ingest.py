@@ -98,7 +98,7 @@ def _ingest(
         there = [key is not None and engine.has(key) for key in keys]
         tell = _ReadingRate(progress, there)
         sums = sum_contributions(classify_readings(readings.rows(), where.numbers, window), window)
-        if not is_held(grid.cells * window.steps):  # so that a slab's households are in few places
+        if not is_held(grid.cells * window.steps, settings.limits):  # so that a slab's households are in few places
             sums = sums.order_by("number")
         for index, key in enumerate(keys):
             parts.append(PartSums.of(readings, index, sums, key))

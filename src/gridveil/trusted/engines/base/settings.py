@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 
 from gridveil.model.errors import UsageError
+from gridveil.model.limits import DEFAULT_LIMITS, Limits
 from gridveil.model.registry import Registry
 from gridveil.trusted.engines.base.engine import Engine
 
@@ -64,6 +65,7 @@ class EngineSettings:
     database: where PostgreSQL is, `postgresql://...`; it may hold a password.
     memory: the most bytes that the engine may use in this process.
     scratch: a private folder for what does not fit into memory, and for going on after an interruption.
+    limits: how much is read at a time; no setting of a spec.
     """
 
     name: str = DEFAULT_ENGINE
@@ -71,11 +73,12 @@ class EngineSettings:
     database: str | None = field(default=None, repr=False)
     memory: int | None = None
     scratch: Path | None = None
+    limits: Limits = DEFAULT_LIMITS
 
     def __post_init__(self) -> None:
         """Reject settings of another engine, which would have no effect, and an engine without those that it needs."""
         engine = ENGINES.load(self.name)
-        for name in (one.name for one in fields(self)[1:]):
+        for name in (one.name for one in fields(self) if one.name not in {"name", "limits"}):
             given = getattr(self, name) is not None
             if given and name not in engine.takes:
                 others = " or ".join(other for other in ENGINES.names() if name in ENGINES.load(other).takes)

@@ -45,7 +45,7 @@ class DuckDBEngine:
 
         self._scratch = Scratch(settings.scratch) if settings.scratch else None
         self._folder, end = self._make_private_folder()
-        self._at = settings.scratch
+        self._at, self._limits = settings.scratch, settings.limits
         self._files: dict[str, Path] = {}
         self._opened: dict[str, tuple[ReadingsTable | HouseholdsTable, Window | None]] = {}
         self._parts: dict[str, Files] = {}
@@ -62,7 +62,7 @@ class DuckDBEngine:
     def open(self, role: str, at: ReadingsTable | HouseholdsTable, window: Window | None = None) -> OpenedTable:
         """Return the publisher's table: a few small files are one part, a large one is one or several by itself."""
         self._opened[at.path] = at, window
-        opened, self._parts[role] = open_table(self.con, role, at, window)
+        opened, self._parts[role] = open_table(self.con, role, at, window, self._limits)
         return opened
 
     def select_parts(self, role: str, parts: list[int]) -> None:

@@ -26,9 +26,6 @@ if TYPE_CHECKING:
 # gives different ids different names: wherever the cuts are, every household is in one slice, with all of its rows.
 # Where a file's rows are in the order of households, its statistics let the engine pass over those of other slices.
 
-SLICE_ROWS = 2 * 2**20
-"""Rows of a slice for each thread: few enough for its cache, and enough to be worth a question of their own."""
-
 
 def plan_slices(files: list[str], column: str, kind: type[str | int], rows: int) -> list[str | None]:
     """Return conditions for slices of about so many `rows`, or [None] if the files had better be read as a whole.

@@ -15,13 +15,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from gridveil.model.errors import GridveilError, InputError
+from gridveil.model.limits import DEFAULT_LIMITS, Limits
 from gridveil.model.window import Window
 from gridveil.trusted.engines.base.engine import OpenedTable
 from gridveil.trusted.engines.base.partitions import SCRATCH, list_files
 from gridveil.trusted.engines.base.schema import HouseholdsTable, ReadingsTable, kind_of
 from gridveil.trusted.engines.duckdb.csv_table import LineStream, bind_csv, read_columns, read_first_line
 from gridveil.trusted.engines.duckdb.parquet_table import (
-    SLICE_ROWS,
     bind_parquet,
     count_rows,
     has_milliseconds,
@@ -107,10 +107,6 @@ def _check_contents(file: str) -> None:
             pass
 
 
-PART_BYTES = 4 * 2**20
-"""Files smaller than this are read together: each part takes some time by itself."""
-
-
 @dataclass(frozen=True)
 class FilePart:
     """Some files, or a slice of their households: `where` is the condition of its rows."""
@@ -134,7 +130,11 @@ class Files:
 
 
 def open_table(
-    con: Backend, role: str, at: ReadingsTable | HouseholdsTable, window: Window | None = None
+    con: Backend,
+    role: str,
+    at: ReadingsTable | HouseholdsTable,
+    window: Window | None = None,
+    limits: Limits = DEFAULT_LIMITS,
 ) -> tuple[OpenedTable, Files]:
     """Return the publisher's table, without reading its rows. `role` is what the engine calls it."""
     with translate_errors(at.path):
@@ -148,14 +148,14 @@ def open_table(
             bind_parquet(con, role, files, types)
             table = _convert_types(make_table(con, role, types))
             parts = [
-                [FilePart(group)] if has_milliseconds(types) else _slice_files(con, group, at, table)
-                for group in _group_files(files)
+                [FilePart(group)] if has_milliseconds(types) else _slice_files(con, group, at, table, limits)
+                for group in _group_files(files, limits)
             ]
             return _open_files(table, parts, lambda some, where: bind_parquet(con, role, some, types, where))
         if kinds == {"csv"}:
             columns = read_columns(files, at.delimiter)
             bind_csv(con, role, files, columns, at.delimiter)
-            parts = [[FilePart(group)] for group in _group_files(files)]
+            parts = [[FilePart(group)] for group in _group_files(files, limits)]
             return _open_files(con.table(role), parts, lambda some, _: bind_csv(con, role, some, columns, at.delimiter))
     msg = f"{at.path}: not of a kind that gridveil reads; give .parquet, .csv, .csv.gz or .duckdb, all of one kind"
     raise InputError(msg, code="table-kind")
@@ -172,23 +172,23 @@ def _open_files(
 
 
 def _slice_files(
-    con: Backend, files: list[str], at: ReadingsTable | HouseholdsTable, table: ibis.Table
+    con: Backend, files: list[str], at: ReadingsTable | HouseholdsTable, table: ibis.Table, limits: Limits
 ) -> list[FilePart]:
     """Return files in slices, if they are large enough."""
     kind = table.schema().get(at.household)
     if isinstance(at, HouseholdsTable) or kind is None or not (kind.is_string() or kind.is_signed_integer()):
         return [FilePart(files)]
     [[threads]] = con.raw_sql("SELECT current_setting('threads')").fetchall()
-    slices = plan_slices(files, at.household, str if kind.is_string() else int, SLICE_ROWS * threads)
+    slices = plan_slices(files, at.household, str if kind.is_string() else int, limits.slice_rows * threads)
     return [FilePart(files, where) for where in slices]
 
 
-def _group_files(files: list[str]) -> list[list[str]]:
-    """Return files one after the other in groups, each of PART_BYTES or a little more, or all that is left."""
+def _group_files(files: list[str], limits: Limits) -> list[list[str]]:
+    """Return files one after the other in groups, each of `part_bytes` or a little more, or all that is left."""
     groups: list[list[str]] = [[]]
     size = 0
     for file in files:
-        if size >= PART_BYTES:
+        if size >= limits.part_bytes:
             groups.append([])
             size = 0
         groups[-1].append(file)

@@ -27,7 +27,7 @@ def ask_deviations(scope: Scope, epsilon: float, labels: ArrayLike) -> KernelQue
     two sets the scale; in the latter case the charge is fixed. Answers are counted in units of one `n`th Wh, `n` the
     size of the label.
     """
-    check_held(scope.shape)
+    check_held(scope.shape, scope.limits)
     marks = np.broadcast_to(parse_labels(labels, scope.shape), scope.shape)
     sizes = count_sizes(marks, len(parse_relative_scales(None, marks)))
     slopes = compute_slopes(sizes)

@@ -11,6 +11,7 @@ import numpy as np
 
 from gridveil.model.arrays import Floats, Ints
 from gridveil.model.errors import BudgetError
+from gridveil.model.limits import Limits
 from gridveil.model.window import Window
 from gridveil.trusted.kernel.account import ROUNDING, Account, Marks
 from gridveil.trusted.kernel.bound import Bound
@@ -28,11 +29,12 @@ LARGEST = 2**62
 
 @dataclass(frozen=True)
 class Scope:
-    """What a question is about: the cube of a window under a bound."""
+    """What a question is about: the cube of a window under a bound, and how much of it is worked on at a time."""
 
     window: Window
     bound: Bound
     shape: tuple[int, int, int]
+    limits: Limits
 
 
 @dataclass(frozen=True)

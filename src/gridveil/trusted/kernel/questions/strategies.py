@@ -62,7 +62,7 @@ def ask_matrix(
     by at most the product of the rounded factors' absolute column sums there: divided by the scale, these are the
     weights in the account (see `Account`).
     """
-    check_held(scope.shape)
+    check_held(scope.shape, scope.limits)
     matrices = check_matrices(x, y, t, scope.shape)
     factors = round_factors(matrices, compute_cost(scope, sum_columns(matrices)) / epsilon)
     columns = sum_columns(to_integers(factors))
@@ -81,7 +81,7 @@ def ask_transform(
     if that is smaller. The scales make this cost `epsilon` in every pillar (a fixed charge). Only the kernel's
     transforms are taken: a proof cannot come from outside.
     """
-    check_held(scope.shape)
+    check_held(scope.shape, scope.limits)
     if type(transform) not in {Fourier, Haar}:
         msg = f"{transform!r}: the kernel has proofs for Fourier and Haar only; use `matrix` for other transforms"
         raise UsageError(msg, code="transform-unknown")

@@ -40,7 +40,7 @@ def plan(url: str, window: Window, name: str = "readings") -> str:
     """Return how PostgreSQL reads what the engine opens."""
     engine = PostgresEngine(EngineSettings("postgres", database=url))
     opened = engine.open("readings", ReadingsTable(name), window)
-    found = engine._session.run(f"EXPLAIN {engine._writer.written(opened.table)}".encode()).fetchall()
+    found = engine._session.run(f"EXPLAIN {engine._writer.compile_query(opened.table)}".encode()).fetchall()
     engine.close()
     return "\n".join(line for (line,) in found)
 

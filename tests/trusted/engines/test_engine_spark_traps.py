@@ -111,7 +111,7 @@ def test_engine_spark_arithmetic_means_what_ibis_says() -> None:
     """What ibis 12 writes by itself: `isinf` is FALSE, `1 << 40` is 256, there is no bit_or, and 0.1 is a decimal."""
     engine = spark.engine()
     rows = engine._session.sql("SELECT * FROM VALUES (40L, double('inf'), 0.1D), (3L, 2D, -0.1D) AS v(n, x, y)")
-    table = engine._named("arithmetic", rows, {"n": "int64", "x": "float64", "y": "float64"})
+    table = engine._register("arithmetic", rows, {"n": "int64", "x": "float64", "y": "float64"})
     bits = (ibis.literal(1, "int64") << table.n).bit_or()
     [answer] = [
         row
@@ -143,7 +143,7 @@ def test_engine_spark_leaves_other_sessions_as_they_are() -> None:
     from pyspark.sql import SparkSession
 
     engine, theirs = spark.engine(), SparkSession.builder.getOrCreate()
-    engine.keep("kept", engine._named("one", engine._session.range(1), {"id": "int64"}))
+    engine.keep("kept", engine._register("one", engine._session.range(1), {"id": "int64"}))
     active = SparkSession.getActiveSession()
     assert active is not None
     assert active.conf.get("spark.sql.session.timeZone") == "Asia/Kathmandu"

@@ -19,14 +19,14 @@ from gridveil.trusted.source.report import FAULTS
 
 SRC = Path(__file__).parents[1] / "src" / "gridveil"
 KEPT = Path(__file__).with_name("messages.txt")
-TABLES: dict[str, Mapping[str, str]] = {"Caveat": CAVEATS, "Fault": FAULTS, "Worlds": WORLDS}
+TABLES: dict[str, Mapping[str, str]] = {"Caveat": CAVEATS, "Fault": FAULTS, "Worlds": WORLDS}  # type: ignore[dict-item]
 CODED = {"GridveilError", "UsageError", "InputError", "BudgetError", "GridveilWarning"}
 
 
 def messages() -> list[str]:
     """Return a line for every error, warning and statement: its code, its kind and its sentence as in the source."""
     trees = (ast.parse(path.read_text("utf-8")) for path in SRC.rglob("*.py"))
-    raised = {_line(tree, node) for tree in trees for node in ast.walk(tree) if _is_coded(node)}  # type: ignore[arg-type] # calls
+    raised = {_line(tree, node) for tree in trees for node in ast.walk(tree) if _is_coded(node)}
     stated = {f"{code}  {kind}  {words!r}" for kind, table in TABLES.items() for code, words in table.items()}
     return sorted(raised | stated)
 
@@ -43,7 +43,7 @@ def _line(tree: ast.AST, call: ast.Call) -> str:
         named = [node for node in made if ast.unparse(node.targets[0]) == ast.unparse(sentence)]
         sentence = max(named, key=lambda node: node.lineno).value if named else sentence
     assert isinstance(code, ast.Constant), ast.unparse(call)
-    return f"{code.value}  {call.func.id}  {ast.unparse(sentence)}"  # type: ignore[attr-defined] # a name
+    return f"{code.value}  {call.func.id}  {ast.unparse(sentence)}"  # type: ignore[str-bytes-safe]
 
 
 def test_the_kept_sentences_are_those_of_the_source() -> None:

@@ -71,7 +71,7 @@ def test_three_weeks_in_a_row_each_when_it_is_over(series: dict[str, Any]) -> No
         assert waiting.turn.name == name
         assert f"window {name} ends at 2013-" in str(waiting)
         assert waiting.over.utcoffset() == timedelta(hours=number > 0) or number == 0
-        assert run_next(make_spec(series), now=over + timedelta(seconds=1)).path == out / name  # type: ignore[union-attr]  # it is over
+        assert run_next(make_spec(series), now=over + timedelta(seconds=1)).path == out / name
         assert listed(series) == NAMES[: number + 1]
     catalogue = read_catalogue(out)
     assert (catalogue.cadence, catalogue.timezone) == ("week", "Europe/London")

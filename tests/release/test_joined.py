@@ -215,7 +215,7 @@ def test_kinds_may_be_mixed(tmp_path: Path) -> None:
 
 def test_a_query_opens_only_what_it_needs(tmp_path: Path) -> None:
     whole, _ = opened(tmp_path, *["parts"] * 3)
-    held = whole._errors.shelf  # type: ignore[attr-defined] # what is open is nobody else's business
+    held = whole._errors.shelf
     whole.query(time=(24, 54))
     assert [n in held for n in range(3)] == [False, True, False]
     whole.over(AREA, [[30, 79]])
@@ -230,7 +230,7 @@ def test_few_files_are_open_at_a_time(tmp_path: Path, monkeypatch: pytest.Monkey
     monkeypatch.setattr(shelf, "MOST_OPEN", 1)
     few = open_release(tmp_path)
     assert few.query() == before
-    held = few._errors.shelf  # type: ignore[attr-defined] # as above
+    held = few._errors.shelf
     assert [n in held for n in range(3)] == [False, False, True]
     monkeypatch.setattr(shelf, "MOST_OPEN", 64)
     monkeypatch.setattr(shelf, "MOST_BYTES", 1)
@@ -279,7 +279,7 @@ def test_the_label_tells_what_a_ledger_knew(unit: str) -> None:
         return make_label(ledger_entry=entry)
 
     labels = [(f"r{n}", debited(str(n + 2))) for n in range(3)]
-    label = series_label("t", labels, truths=[True] * 3)  # type: ignore[arg-type] # labels of any kind
+    label = series_label("t", labels, truths=[True] * 3)
     assert "'town'" in label.ledger
     assert "epsilon 4" in label.ledger
     assert ("in one week" in label.ledger) == (unit == "household-window")
@@ -291,9 +291,9 @@ def test_the_label_tells_what_a_ledger_knew(unit: str) -> None:
         "place": 8,
     }
     others = [*labels, ("other", debited("9", "elsewhere"))]
-    assert "not one and the same" in series_label("t", others, truths=[True] * 4).ledger  # type: ignore[arg-type] # as above
+    assert "not one and the same" in series_label("t", others, truths=[True] * 4).ledger
     without = [*labels, ("none", make_label())]
-    assert "not one and the same" in series_label("t", without, truths=[True] * 4).ledger  # type: ignore[arg-type] # as above
+    assert "not one and the same" in series_label("t", without, truths=[True] * 4).ledger
 
 
 @pytest.mark.parametrize(
@@ -400,7 +400,7 @@ FAULTS: dict[str, tuple[Callable[[Path], object], tuple[str, ...]]] = {
         ("series-file-missing", "2013-02-05T00/SHA256SUMS"),
     ),
     "a file": (
-        lambda folder: (change(folder, 1, path="a"), (folder / "a").write_text("")),
+        lambda folder: (change(folder, 1, path="a"), (folder / "a").write_text("")),  # type: ignore[func-returns-value]
         ("series-file-unreadable", "a"),
     ),
     "linked": (_linked, ("series-file-unreadable",)),

@@ -208,7 +208,7 @@ def test_methods_choose_bounds_privately_alone_or_beside_the_common_one(
         ({}, TrialBounds(None, Bound(23_000, 2_760_000), auto=True)),
     ],
 )
-def test_a_spec_says_which_bounds_are_compared(stated: dict, bounds: TrialBounds) -> None:
+def test_a_spec_says_which_bounds_are_compared(stated: dict[str, Any], bounds: TrialBounds) -> None:
     assert TrialBounds.of(make_spec({"steps": 120, **stated})) == bounds
 
 
@@ -256,7 +256,7 @@ def test_scaled_bounds_stay_bounds(kind: str, factor: str) -> None:
         assert bound.window <= bound.step * steps
 
 
-def invented(mechanism: str, epsilon: float, repeat: int, wape: float | None, **more: object) -> dict:
+def invented(mechanism: str, epsilon: float, repeat: int, wape: float | None, **more: object) -> dict[str, Any]:
     record = {"mechanism": mechanism, "epsilon": epsilon, "repeat": repeat, "wape": wape, "truth": "raw"}
     record |= dict.fromkeys(("mre", "mre_floor", "mae", "bias"), wape)
     record |= {"bound": "own", "workload": "random", "suppressed": 0, "seconds": 0.5, "bound_step": 1}
@@ -296,10 +296,10 @@ def test_baselines_are_not_ranked_though_they_err_less() -> None:
 OTHER = [{**record, "bound_window": 96 if record["bound"] == "own" else 192} for record in RECORDS]
 
 
-def shown(records: list[dict], width: int) -> str:
+def shown(records: list[dict[str, Any]], width: int) -> str:
     console = Console(file=io.StringIO(), width=width, color_system=None)
     console.print(*on_screen(records, width), sep="\n")
-    return console.file.getvalue()  # type: ignore[attr-defined]  # the one above
+    return console.file.getvalue()
 
 
 def test_the_common_bound_is_told_first_and_own_ones_only_where_they_differ() -> None:

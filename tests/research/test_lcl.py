@@ -1,5 +1,6 @@
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -14,12 +15,14 @@ from gridveil.research.datasets.london import SAMPLE, START, TUNING_START, hours
 NOON = datetime(2013, 1, 1, 12, tzinfo=UTC)
 
 
-def rows(name: str, kwh: list[float], first: datetime = NOON, step: timedelta = timedelta(hours=1)) -> list[dict]:
+def rows(
+    name: str, kwh: list[float], first: datetime = NOON, step: timedelta = timedelta(hours=1)
+) -> list[dict[str, Any]]:
     start = first.replace(tzinfo=None)
     return [{"household": name, "timestamp": start + i * step, "kwh": value} for i, value in enumerate(kwh)]
 
 
-def table(path: Path, rows: list[dict]) -> Path:
+def table(path: Path, rows: list[dict[str, Any]]) -> Path:
     file = path / "readings.parquet"
     pq.write_table(pa.Table.from_pylist(rows), file)
     return file

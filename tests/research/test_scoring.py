@@ -1,3 +1,5 @@
+from typing import Any
+
 import numpy as np
 import pytest
 from tests.research.towns import small_town
@@ -12,7 +14,7 @@ ALL = (*WORKLOADS, *AUTHORS, "2x3x4")
 CLIP = 500
 
 
-def by_kind(records: list[dict]) -> dict[tuple[str, str], dict]:
+def by_kind(records: list[dict[str, Any]]) -> dict[tuple[str, str], dict[str, Any]]:
     return {(record["workload"], record["truth"]): record for record in records}
 
 

@@ -4,6 +4,7 @@ import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.codes import has_code
@@ -18,7 +19,7 @@ class Sum:
     b: int = 1
 
 
-def add(trial: Sum) -> list[dict]:
+def add(trial: Sum) -> list[dict[str, Any]]:
     if trial.a < 0:
         msg = "below zero"
         raise ValueError(msg)
@@ -65,7 +66,7 @@ def test_a_failure_is_told_and_the_others_are_kept(tmp_path: Path) -> None:
 def test_a_study_goes_on_where_it_stopped(tmp_path: Path) -> None:
     path, ran = tmp_path / "s.jsonl", []
 
-    def noted(trial: Sum) -> list[dict]:
+    def noted(trial: Sum) -> list[dict[str, Any]]:
         ran.append(trial)
         return add(trial)
 
@@ -101,7 +102,7 @@ def test_a_file_that_is_no_study_is_refused_and_left_alone(tmp_path: Path) -> No
 def test_two_studies_do_not_write_to_one_file(tmp_path: Path) -> None:
     path = tmp_path / "s.jsonl"
 
-    def again(_trial: Sum) -> list[dict]:
+    def again(_trial: Sum) -> list[dict[str, Any]]:
         run_study(TRIALS, add, path, workers=1)
         return []
 

@@ -20,7 +20,7 @@ TRIANGLE = {"type": "Polygon", "coordinates": [[[-0.45, 51.26], [-0.15, 51.3], [
 
 
 def get(client: TestClient, where: str, **asked: object) -> Any:
-    response = client.get(f"/api/releases/{where}", params=asked)  # type: ignore[arg-type] # httpx turns all into text
+    response = client.get(f"/api/releases/{where}", params=asked)
     assert response.status_code == 200, response.text
     return response.json()
 

@@ -25,14 +25,14 @@ def test_an_example_is_answered_as_shown(town: Release, command: str, shown: str
     with TestClient(create_app({"town": town}), base_url=BASE) as client:
         if "--json" in words:
             sent = {"content": words[words.index("--json") + 1], "headers": {"content-type": "application/json"}}
-            answer = client.post(path, **sent)  # type: ignore[arg-type] # as httpx takes them
+            answer = client.post(path, **sent)
         else:
             answer = client.get(path)
     assert re.fullmatch(re.escape(shown).replace(r"\.\.\.", ".*?"), answer.text, re.DOTALL), answer.text[:1000]
 
 
 def test_there_are_examples_of_all_kinds() -> None:
-    asked = {re.search(r"releases(?:/town)?(?:/([a-z]+(?:/batch)?))?", command)[1] for command, _ in EXAMPLES}  # type: ignore[index]
+    asked = {re.search(r"releases(?:/town)?(?:/([a-z]+(?:/batch)?))?", command)[1] for command, _ in EXAMPLES}
     assert asked == {None, "query", "query/batch", "series", "slice", "profile", "highest"}
 
 

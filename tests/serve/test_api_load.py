@@ -105,7 +105,7 @@ def test_work_is_given_up_when_time_is_up(
 def test_a_series_in_pieces_is_the_series(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = client.get(f"{HOME}/series?x=1:4").json()
     monkeypatch.setattr(answers, "PIECE_WORK", 500)
-    with TestClient(create_app({"town": open_release(client.app.state.releases["town"].release.path.parent)})) as other:  # type: ignore[attr-defined] # an app
+    with TestClient(create_app({"town": open_release(client.app.state.releases["town"].release.path.parent)})) as other:
         pieces = other.get(f"{HOME}/series?x=1:4", headers={"host": "localhost"}).json()
     for name in answers.PARTS:
         assert pieces.pop(name) == pytest.approx(whole.pop(name), rel=1e-9)
@@ -350,7 +350,7 @@ def test_a_page_that_comes_early_waits_for_what_is_being_made(
 
 def test_points_are_those_of_the_page() -> None:
     script = read_page()["points.js"].body.decode()
-    most, lengths = (re.search(rf"const {name} = (.*);", script)[1] for name in ("MOST_POINTS", "LENGTHS"))  # type: ignore[index] # they are there
+    most, lengths = (re.search(rf"const {name} = (.*);", script)[1] for name in ("MOST_POINTS", "LENGTHS"))
     assert int(most) == MAX_CURVE_POINTS
     assert eval(lengths) == list(POINT_LENGTHS)  # noqa: S307 - products of numbers, from our own file
     assert [steps_per_point(steps, 1800) for steps in (1, 1000, 1001, 2001, 10**6)] == [1, 1, 2, 6, 1000]

@@ -2,6 +2,7 @@
 
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -26,7 +27,7 @@ from gridveil.research.paper.towns import STANDINS, plain_clip
 from gridveil.simulate.workloads import AUTHORS, WORKLOADS
 
 
-def record(mechanism: str, mre: float | None, **facts: object) -> dict:
+def record(mechanism: str, mre: float | None, **facts: object) -> dict[str, Any]:
     """A record of a trial under a bound that is no method's own."""
     where = {"dataset": "CER", "placement": "uniform", "epsilon": 30.0, "workload": "random", "truth": "clipped"}
     bound = {"bound": "common", "bound_step": 1.0, "bound_window": 1.0, "parameters": {}}
@@ -34,7 +35,7 @@ def record(mechanism: str, mre: float | None, **facts: object) -> dict:
     return {**where, **bound, **scores, "mechanism": mechanism, **facts}
 
 
-def panels(errors: dict[str, float], **facts: object) -> list[dict]:
+def panels(errors: dict[str, float], **facts: object) -> list[dict[str, Any]]:
     """The same errors in every panel."""
     return [
         record(name, error, **{"dataset": dataset, "placement": placement, "workload": workload, **facts})
@@ -48,7 +49,7 @@ def test_one_repeat_has_no_spread_and_repeats_are_counted(tmp_path: Path) -> Non
     records = [record("even", 1.0), record("even", 3.0), record("ug", 4.0)]
     write_tables({"london": average_errors(records)}, tmp_path)
     written = pd.read_csv(tmp_path / "london.csv").set_index("mechanism")
-    assert written.loc["even", ["repeats", "mre", "mre_sd"]].tolist() == [2, 2.0, 1.414]
+    assert written.loc["even", ["repeats", "mre", "mre_sd"]].tolist() == [2, 2.0, 1.414]  # type: ignore[operator]
     assert written.loc["ug", "repeats"] == 1
     assert (tmp_path / "london.csv").read_text().splitlines()[2] == (
         "CER,uniform,30,common,random,clipped,ug,,1,4,1,4,1,1,,,0,0"
@@ -115,7 +116,7 @@ def test_a_curve_needs_two_epsilons_and_names_stay_beside_their_panel() -> None:
     drawn = dict(draw_comparisons(make_tables({"panels": two}, FULL)))
     assert set(drawn) == {"panels", "curves-uniform"}
     for axes in drawn["curves-uniform"].axes:
-        heights = sorted(text.xyann[1] for text in axes.texts)  # type: ignore[attr-defined]  # annotations
+        heights = sorted(text.xyann[1] for text in axes.texts)
         assert len(heights) == len(order_methods())
         assert -1e-9 <= heights[0] <= heights[-1] <= 1 + 1e-9
         assert np.diff(heights).min() * axes.bbox.height > 10

@@ -193,7 +193,7 @@ def test_a_ledger_kept_by_another_process_debits_nothing(path: Path, monkeypatch
 
 def broken_disk() -> sqlite3.OperationalError:
     error = sqlite3.OperationalError("disk I/O error")
-    error.sqlite_errorcode = sqlite3.SQLITE_IOERR  # type: ignore[misc]  # as SQLite sets it
+    error.sqlite_errorcode = sqlite3.SQLITE_IOERR
     return error
 
 

@@ -30,7 +30,7 @@ from gridveil.research.datasets.dataset import Dataset, PlacedDataset
 from gridveil.research.nonprivate.count_rule import CountRule
 from gridveil.simulate.sources import ArraySource
 from gridveil.simulate.town import DEMO_WINDOW, Town, make_town
-from gridveil.trusted.kernel.bound import Bound
+from gridveil.trusted.budget import Bound
 from gridveil.trusted.kernel.noise import ExactNoise
 
 HOUSEHOLDS, SIDE = 5000, 16

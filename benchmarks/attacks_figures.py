@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, NullLocator
 
-from gridveil.report.figures.style import COLOURS, INK, LINE, QUIET
+from gridveil.report.figures.chart import COLOURS, INK, LINE, QUIET
 from gridveil.research.audit.attack_tables import rate_of
 from gridveil.trusted.budget import attacker_rate
 

@@ -23,15 +23,15 @@ from typing import Any
 from mosaic import BOUNDS, CASES, CLIP, EPSILONS, WORKLOADS
 
 from gridveil.cli import show
-from gridveil.mechanisms.registry import make
+from gridveil.mechanisms.base import make
 from gridveil.model.arrays import WH_PER_KWH, box_sums, prefix_sums
-from gridveil.publishing.statement import release_with_private_bound
+from gridveil.publishing.run import release_with_private_bound
 from gridveil.research.compare.compare import parse_method
 from gridveil.research.compare.study import count_trials, run_study
 from gridveil.research.compare.trial import AUTO, Trial
 from gridveil.research.datasets.london import HalfTowns
+from gridveil.simulate.rehearse import QUERIES, draw_workload
 from gridveil.simulate.sources import SeededLaplace
-from gridveil.simulate.workloads import QUERIES, draw_workload
 from gridveil.trusted.budget import PureDP
 from gridveil.trusted.kernel.kernel import Kernel
 from gridveil.uncertainty.model import boxes_of

@@ -35,7 +35,7 @@ WORKLOADS = ("random", "large")
 TOWNS = [(2_000, 3.0), (3_000, 3.0), (1_000, 30.0), (3_000, 10.0), (10_000, 10.0)]
 GRID = Grid(0, 0, 8_000, 8_000, 32, 32)
 WEEK = Window(datetime(2013, 2, 4, tzinfo=UTC), timedelta(hours=1), 120)
-PLAN = "gridveil.mechanisms.mosaic.measured.plan_regions"
+PLAN = "gridveil.mechanisms.mosaic.mechanism.plan_regions"
 Row = dict[str, float | str]
 
 

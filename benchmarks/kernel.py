@@ -25,8 +25,7 @@ from gridveil.mechanisms.literature.even import Even
 from gridveil.mechanisms.literature.identity import Identity
 from gridveil.model.window import Window
 from gridveil.simulate.sources import InventedSource
-from gridveil.trusted.budget import PureDP
-from gridveil.trusted.kernel.bound import Bound
+from gridveil.trusted.budget import Bound, PureDP
 from gridveil.trusted.kernel.kernel import Kernel
 from gridveil.trusted.kernel.session import Session
 

@@ -10,7 +10,7 @@ import numpy as np
 from gridveil.mechanisms.mosaic import Mosaic
 from gridveil.model.window import Window
 from gridveil.simulate.sources import kernel_on
-from gridveil.trusted.kernel.bound import Bound
+from gridveil.trusted.budget import Bound
 
 SIDE, STEPS, EPSILON = 256, 720, 3
 STEP_BOUND = 23_000

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import time
 
-from gridveil.mechanisms.registry import list_names, make
+from gridveil.mechanisms.base import list_names, make
 from gridveil.research.datasets.catalogue import open_dataset
 from gridveil.research.datasets.dataset import place_dataset
-from gridveil.trusted.budget import PureDP
-from gridveil.trusted.kernel.bound import Bound
+from gridveil.trusted.budget import Bound, PureDP
 from gridveil.trusted.kernel.kernel import Kernel
 
 BOUND = Bound(step=20_000, window=222_000)

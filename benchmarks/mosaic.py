@@ -15,12 +15,12 @@ from itertools import product
 from pathlib import Path
 
 from gridveil.cli import show
-from gridveil.mechanisms.registry import list_names
+from gridveil.mechanisms.base import list_names
 from gridveil.research.compare.compare import parse_method
 from gridveil.research.compare.study import count_trials, run_study
 from gridveil.research.compare.trial import AUTO, RunTrial, Trial
 from gridveil.research.datasets.london import HalfTowns
-from gridveil.trusted.kernel.bound import Bound
+from gridveil.trusted.budget import Bound
 
 CASES = [*product(("250", "1024", "all"), ("uniform", "normal", "density")), ("1024", "one-per-cell")]
 EPSILONS = (1.0, 3.0, 10.0, 30.0)

@@ -25,14 +25,12 @@ from gridveil.mechanisms.mosaic.time import read_shape
 from gridveil.model.arrays import WH_PER_KWH, Floats
 from gridveil.model.window import Window
 from gridveil.publishing.next_release import LOOKBACK, compute_average_day
-from gridveil.publishing.statement import release_with_private_bound
+from gridveil.publishing.run import release_with_private_bound
 from gridveil.research.datasets.dataset import Dataset, PlacedDataset, place_dataset
 from gridveil.research.datasets.london import HOUR, load_lcl
-from gridveil.simulate.rehearse import mre_floor, range_sums, wape
+from gridveil.simulate.rehearse import draw_workload, mre_floor, range_sums, wape
 from gridveil.simulate.sources import SeededLaplace
-from gridveil.simulate.workloads import draw_workload
-from gridveil.trusted.budget import PureDP
-from gridveil.trusted.kernel.bound import Bound
+from gridveil.trusted.budget import Bound, PureDP
 from gridveil.trusted.kernel.kernel import Kernel
 
 FIRST = datetime(2013, 1, 14, tzinfo=UTC)

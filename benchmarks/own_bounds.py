@@ -18,13 +18,13 @@ from typing import Any
 
 import gridveil.research.compare
 from gridveil.cli import show
-from gridveil.mechanisms.registry import list_names
+from gridveil.mechanisms.base import list_names
 from gridveil.research.compare.bounds import FACTORS, KINDS, scaled_bound
 from gridveil.research.compare.study import Record, count_trials, run_study
 from gridveil.research.compare.trial import RunTrial, Trial
 from gridveil.research.datasets.catalogue import open_dataset
 from gridveil.research.datasets.dataset import PlacedDataset, place_dataset
-from gridveil.trusted.kernel.bound import Bound
+from gridveil.trusted.budget import Bound
 
 TABLE = Path(gridveil.research.compare.__file__).parent / "own_bounds.json"
 GRID = (32, 32)

@@ -20,12 +20,11 @@ import numpy as np
 
 from gridveil.cli import show
 from gridveil.mechanisms.bounds.bounds import choose_space_bound
-from gridveil.mechanisms.bounds.histogram import Bins, histogram_epsilon
-from gridveil.mechanisms.bounds.population import fit_population
+from gridveil.mechanisms.bounds.population import Bins, fit_population, histogram_epsilon
 from gridveil.model.arrays import Floats, Ints
 from gridveil.model.window import Window
 from gridveil.research.datasets.london import HalfTowns
-from gridveil.trusted.kernel.bound import Bound
+from gridveil.trusted.budget import Bound
 
 STEP_BOUND, STEPS, CELLS, SPACE = 23_000, 120, 1024, 0.8
 HOUR = 1000.0  # Wh

@@ -15,7 +15,7 @@ from stamp import stamp
 
 from gridveil.geography.grid import Grid
 from gridveil.model.window import Window
-from gridveil.release.format.write import write_release
+from gridveil.release.format.netcdf import write_release
 from gridveil.release.query.open import Release, open_release
 from gridveil.uncertainty import Estimate, NoisyParts, Posterior, Replicates
 

@@ -41,10 +41,10 @@ import numpy as np
 import gridveil.publishing.run as publish_module
 import gridveil.research.audit.study as audit_module
 import gridveil.trusted.kernel.kernel as kernel_module
-from gridveil.mechanisms.registry import list_names
+from gridveil.mechanisms.base import list_names
 from gridveil.publishing.spec import make_spec
 from gridveil.release.format.label import Label
-from gridveil.release.format.write import write_release
+from gridveil.release.format.netcdf import write_release
 from gridveil.release.query.open import open_release
 from gridveil.research.audit.effort import Effort, minimum_bound, minimum_by_runs, minimum_largest_loss, minimum_loss
 from gridveil.simulate.demo import EPSILON

@@ -8,7 +8,7 @@ import time
 from gridveil.research.compare.trial import Scorer
 from gridveil.research.datasets.catalogue import open_dataset
 from gridveil.research.datasets.dataset import place_dataset
-from gridveil.simulate.workloads import WORKLOADS
+from gridveil.simulate.rehearse import WORKLOADS
 
 
 def measure() -> dict[str, float]:

@@ -21,19 +21,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gridveil.geography.grid import Grid
-from gridveil.mechanisms.registry import make
+from gridveil.mechanisms.base import make
 from gridveil.model.arrays import Floats, box_sums, prefix_sums
 from gridveil.model.window import Window
-from gridveil.publishing.statement import release_with_private_bound
+from gridveil.publishing.run import release_with_private_bound
 from gridveil.release.format.facts import GridFacts, WindowFacts
 from gridveil.release.format.label import Label, MechanismFacts, Privacy
-from gridveil.release.format.write import write_release
+from gridveil.release.format.netcdf import write_release
 from gridveil.release.query.open import Release, open_release
 from gridveil.release.series.catalogue import Catalogue, Listed, write_catalogue
 from gridveil.simulate.sources import ArraySource, SeededLaplace
 from gridveil.simulate.town import Town, make_town
-from gridveil.trusted.budget import PureDP
-from gridveil.trusted.kernel.bound import Bound
+from gridveil.trusted.budget import Bound, PureDP
 from gridveil.trusted.kernel.kernel import Kernel
 
 GRID = Grid(0, 0, 8000, 8000, nx=24, ny=24)

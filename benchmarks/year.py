@@ -29,14 +29,13 @@ from stamp import stamp
 
 from gridveil.geography.area import Area
 from gridveil.geography.grid import Grid
-from gridveil.mechanisms.registry import make
+from gridveil.mechanisms.base import make
 from gridveil.model.window import Window
-from gridveil.publishing.statement import release_with_private_bound
-from gridveil.release.format.write import max_bytes, write_release
+from gridveil.publishing.run import release_with_private_bound
+from gridveil.release.format.netcdf import max_bytes, write_release
 from gridveil.release.query.open import open_release
 from gridveil.release.verify.release import verify
-from gridveil.trusted.budget import PureDP
-from gridveil.trusted.kernel.bound import Bound
+from gridveil.trusted.budget import Bound, PureDP
 from gridveil.trusted.kernel.kernel import Kernel
 from serve import ask as ask_server
 from serve import memory, question

@@ -13,9 +13,9 @@ SRC = Path(__file__).parent.parent / "src" / "gridveil"
 FILES = sorted(SRC.rglob("*.py"))
 
 BASE = {"model", "geography"}
-READ = {*BASE, "uncertainty", "trusted.budget", "trusted.kernel.bound", "trusted.ledger"}
+READ = {*BASE, "uncertainty", "trusted.budget", "trusted.ledger"}
 USED = {"model", "geography", "uncertainty", "release", "trusted.budget"}
-MEASURED = {"trusted.budget", *(f"trusted.kernel.{name}" for name in ("bound", "session", "staircase", "transforms"))}
+MEASURED = {"trusted.budget", *(f"trusted.kernel.{name}" for name in ("session", "staircase", "transforms"))}
 PUBLISHED = {*BASE, "uncertainty", "trusted", "mechanisms", "release"}
 
 MAY_IMPORT = {
@@ -28,7 +28,7 @@ MAY_IMPORT = {
     "trusted.engines.duckdb": {*BASE, "trusted.engines.base"},
     "trusted.engines.spark": {*BASE, "trusted.engines.base"},
     "trusted.engines.postgres": {*BASE, "trusted.engines.base"},
-    "trusted.source": {*BASE, "trusted.engines.base", "trusted.kernel.bound", "trusted.kernel.labels"},
+    "trusted.source": {*BASE, "trusted.engines.base", "trusted.budget", "trusted.kernel.labels"},
     "trusted.ledger": {"model", "trusted.budget"},
     # A mechanism sees the kernel's interface: public numbers and noisy answers, never a source.
     "mechanisms": {*BASE, "uncertainty", *MEASURED},
@@ -91,18 +91,18 @@ def test_imports_follow_the_rules_of_folders(path: Path) -> None:
         ("geography.grid", "from gridveil.release.format.label import Label"),
         ("uncertainty.posterior", "from gridveil.release.query.open import Release"),
         ("trusted.budget", "from gridveil.trusted.kernel.kernel import Kernel"),
-        ("trusted.kernel.kernel", "from gridveil.trusted.source.source import IngestedSource"),
+        ("trusted.kernel.kernel", "from gridveil.trusted.source.ingest import IngestedSource"),
         ("trusted.engines.base.engine", "from gridveil.trusted.source.rules import places"),
         ("trusted.engines.duckdb.engine", "from gridveil.trusted.engines.spark.engine import SparkEngine"),
         ("trusted.engines.spark.engine", "from gridveil.trusted.kernel.kernel import Kernel"),
         ("trusted.engines.postgres.engine", "from gridveil.trusted.ledger.book import Ledger"),
         ("trusted.source.ingest", "from gridveil.trusted.engines.duckdb.engine import DuckDBEngine"),
-        ("trusted.source.source", "from gridveil.trusted.kernel.noise import ExactNoise"),
+        ("trusted.source.parts", "from gridveil.trusted.kernel.noise import ExactNoise"),
         ("trusted.ledger.book", "from gridveil.trusted.kernel.kernel import Kernel"),
         ("mechanisms.literature.even", "from gridveil.trusted.kernel.kernel import Kernel"),
-        ("mechanisms.mosaic.mechanism", "import gridveil.trusted.source.source"),
+        ("mechanisms.mosaic.mechanism", "import gridveil.trusted.source.ingest"),
         ("release.format.label", "from gridveil.trusted.kernel.noise import ExactNoise"),
-        ("serve.app", "from gridveil.mechanisms.registry import make"),
+        ("serve.app", "from gridveil.mechanisms.base import make"),
         ("report.page", "from gridveil.publishing.run import publish"),
         ("publishing.run", "from gridveil.simulate.sources import SeededLaplace"),
         ("convert.convert", "from gridveil.serve.app import create_app"),

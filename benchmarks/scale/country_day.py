@@ -17,9 +17,9 @@ from pathlib import Path
 from generate import Lake, generate
 from keep import keep, peak_mb
 
+from gridveil.trusted.budget import Bound
+from gridveil.trusted.engines.base.engine import EngineSettings, parse_size
 from gridveil.trusted.engines.base.schema import HouseholdsTable, ReadingsTable
-from gridveil.trusted.engines.base.settings import EngineSettings, parse_size
-from gridveil.trusted.kernel.bound import Bound
 from gridveil.trusted.source.ingest import ingest
 
 HOUSEHOLDS = 10_000_000

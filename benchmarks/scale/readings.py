@@ -23,7 +23,7 @@ from generate import GRID, WINDOW
 from keep import keep, peak_mb
 from tables import Tables, tables
 
-from gridveil.trusted.kernel.bound import Bound
+from gridveil.trusted.budget import Bound
 from gridveil.trusted.source.ingest import ingest
 
 BOUND = Bound(20_000, 400_000)

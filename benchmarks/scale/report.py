@@ -12,7 +12,7 @@ from typing import Any
 from keep import read
 from matplotlib.figure import Figure
 
-from gridveil.report.figures.style import COLOURS, INK, QUIET
+from gridveil.report.figures.chart import COLOURS, INK, QUIET
 
 DOCS, YEAR = Path(__file__).parents[2] / "docs", Path(__file__).parents[1] / "year.json"
 ENGINES = {"duckdb": "DuckDB", "spark": "Spark", "postgres": "PostgreSQL"}

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 import duckdb
 from generate import START, generate
 
+from gridveil.trusted.engines.base.engine import EngineSettings, parse_size
 from gridveil.trusted.engines.base.schema import HouseholdsTable, ReadingsTable
-from gridveil.trusted.engines.base.settings import EngineSettings, parse_size
 
 if TYPE_CHECKING:
     import psycopg

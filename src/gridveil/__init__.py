@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from gridveil.release.query.open import open_for_python as open  # noqa: A004  # reads well as gridveil.open
     from gridveil.release.verify.series import verify_folder as verify
     from gridveil.simulate.planning import Outlook, plan
-    from gridveil.trusted.kernel.bound import Bound
+    from gridveil.trusted.budget import Bound
     from gridveil.trusted.kernel.session import Session
     from gridveil.trusted.source.report import Report
     from gridveil.uncertainty.linear import LinearNoise
@@ -85,7 +85,7 @@ _MODULES = {
     "release.query.open": ("Answer", "Release", "open"),
     "release.verify.series": ("verify",),
     "simulate.planning": ("Outlook", "plan"),
-    "trusted.kernel.bound": ("Bound",),
+    "trusted.budget": ("Bound",),
     "trusted.kernel.session": ("Session",),
     "trusted.source.report": ("Report",),
     "uncertainty.linear": ("LinearNoise",),

@@ -11,8 +11,7 @@ import pytest
 from playwright.sync_api import Browser, Page
 from pyproj import Geod, Transformer
 
-from gridveil.geography.grid import Grid
-from gridveil.geography.ground import make_lattice
+from gridveil.geography.grid import Grid, make_lattice
 
 Call = Callable[..., Any]
 RING, HOLE = [[0, 0], [8, 0], [8, 8], [0, 8]], [[1, 1], [2, 1], [2, 2]]

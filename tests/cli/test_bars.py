@@ -14,7 +14,7 @@ from rich.console import Console
 from gridveil.cli import show
 from gridveil.cli.show import StageLines, draw_bars
 from gridveil.model.errors import InputError
-from gridveil.model.progress import Progress
+from gridveil.model.running import Progress
 from gridveil.research.compare.study import count_trials
 
 STAGE = "read the tables"

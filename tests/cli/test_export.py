@@ -15,7 +15,7 @@ from gridveil.cli.main import app
 from gridveil.model.errors import UsageError
 from gridveil.release.export import EXPORTERS
 from gridveil.release.export import export as write_export
-from gridveil.release.format.write import write_release
+from gridveil.release.format.netcdf import write_release
 from gridveil.release.query.open import Release, open_release
 
 GRIDVEIL = str(Path(sys.executable).parent / "gridveil")

@@ -26,7 +26,7 @@ from tests.trusted.ledger.postgres import server
 from gridveil.cli.main import main
 from gridveil.model.errors import GridveilError
 from gridveil.release.format.facts import LedgerFacts
-from gridveil.release.format.write import write_release
+from gridveil.release.format.netcdf import write_release
 from gridveil.trusted.ledger.book import Ledger, open_ledger
 
 DOCS = Path(__file__).parents[2] / "docs" / "ledger.md"

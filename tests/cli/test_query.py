@@ -16,7 +16,7 @@ import gridveil
 from gridveil.cli.main import app
 from gridveil.geography.grid import Grid
 from gridveil.model.errors import UsageError
-from gridveil.release.format.write import write_release
+from gridveil.release.format.netcdf import write_release
 
 METRES = Grid(530_000, 180_000, 534_000, 182_500, nx=8, ny=5, crs="EPSG:27700")
 

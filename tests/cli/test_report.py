@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 from gridveil.cli import releases
 from gridveil.cli.main import app, main
 from gridveil.model.errors import UsageError
-from gridveil.release.format.write import write_release
+from gridveil.release.format.netcdf import write_release
 from gridveil.simulate import demo
 
 

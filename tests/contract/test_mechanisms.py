@@ -9,15 +9,13 @@ import pytest
 from tests.codes import has_code
 
 from gridveil.geography.grid import Grid
-from gridveil.mechanisms.base import Mechanism
-from gridveil.mechanisms.registry import list_names, make, train_steps
+from gridveil.mechanisms.base import Mechanism, list_names, make, train_steps
 from gridveil.model.arrays import Floats
 from gridveil.model.errors import UsageError
 from gridveil.model.window import Window
-from gridveil.publishing.statement import release_with_private_bound
+from gridveil.publishing.run import release_with_private_bound
 from gridveil.simulate.sources import ArraySource, Tape, kernel_on
-from gridveil.trusted.budget import PureDP
-from gridveil.trusted.kernel.bound import Bound
+from gridveil.trusted.budget import Bound, PureDP
 from gridveil.trusted.kernel.kernel import Kernel
 from gridveil.uncertainty import Estimate, LinearNoise, NoisyParts, Posterior, Replicates
 

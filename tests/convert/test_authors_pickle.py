@@ -16,8 +16,8 @@ from gridveil.convert.convert import SNIPPET, convert
 from gridveil.geography.grid import Grid
 from gridveil.model.errors import InputError
 from gridveil.model.window import Window
+from gridveil.trusted.budget import Bound
 from gridveil.trusted.engines.base.schema import HouseholdsTable, ReadingsTable
-from gridveil.trusted.kernel.bound import Bound
 from gridveil.trusted.source.ingest import ingest
 
 

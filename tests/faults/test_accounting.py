@@ -11,9 +11,9 @@ from tests.trusted.kernel import test_charging as charging
 from tests.trusted.kernel import test_kernel as kernels
 
 from gridveil.trusted.kernel import kernel as kernel_module
-from gridveil.trusted.kernel import noise
+from gridveil.trusted.kernel import noise, strategies
+from gridveil.trusted.kernel import questions as sums
 from gridveil.trusted.kernel.kernel import Kernel
-from gridveil.trusted.kernel.questions import strategies, sums
 from gridveil.trusted.kernel.transforms import Haar
 
 LEVEL = "own[: len(some)] = some"

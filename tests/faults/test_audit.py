@@ -13,14 +13,14 @@ from tests.faults.test_bounding import CAP
 from tests.faults.test_noise import DRAW, MADE, NUMPY
 from tests.faults.test_publishing import HOUSEHOLDS, NOISY, TITLE, fed_raw
 
-from gridveil.publishing import statement
+from gridveil.publishing import run as statement
 from gridveil.research.audit import outcomes, study
 from gridveil.research.audit.effort import Attack
 from gridveil.trusted.kernel import noise as noise_module
 from gridveil.trusted.kernel.kernel import Kernel
 from gridveil.trusted.kernel.noise import ExactNoise
 from gridveil.trusted.kernel.transforms import Haar
-from gridveil.trusted.source.source import IngestedSource
+from gridveil.trusted.source.ingest import IngestedSource
 
 ERROR = 1e-9
 

@@ -22,7 +22,7 @@ from gridveil.trusted.engines.spark.engine import SparkEngine
 from gridveil.trusted.source import ingest as ingest_module
 from gridveil.trusted.source import parts as checkpoints
 from gridveil.trusted.source import rules
-from gridveil.trusted.source.source import IngestedSource
+from gridveil.trusted.source.ingest import IngestedSource
 
 Guard = Callable[[dict[str, Any]], Callable[[], None]]
 CAP, OVER = "ibis.least(rows.wh, step_bound)", "of.total > bound.window"

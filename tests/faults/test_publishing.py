@@ -21,8 +21,9 @@ from gridveil.mechanisms.stpt import mechanism as stpt
 from gridveil.mechanisms.stpt import series
 from gridveil.model import files as folder
 from gridveil.publishing import next_checks as next_recovery
-from gridveil.publishing import next_release, statement
+from gridveil.publishing import next_release
 from gridveil.publishing import run as publication
+from gridveil.publishing import run as statement
 from gridveil.trusted.kernel.kernel import Kernel
 
 pytestmark = pytest.mark.usefixtures("read_once")

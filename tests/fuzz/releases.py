@@ -16,7 +16,7 @@ from tests.uncertainty.test_posterior import make_posterior
 
 from gridveil.geography.grid import Grid
 from gridveil.model.window import Window
-from gridveil.release.format.write import write_release
+from gridveil.release.format.netcdf import write_release
 from gridveil.uncertainty import Estimate, LinearNoise
 
 GRID = Grid(-0.5, 51.25, -0.1, 51.5, nx=4, ny=3, crs="EPSG:4326")

@@ -17,8 +17,8 @@ from tests.fuzz.oracle import refusal
 
 from gridveil.geography.grid import Grid
 from gridveil.model.window import Window
+from gridveil.trusted.budget import Bound
 from gridveil.trusted.engines.base.schema import HouseholdsTable, ReadingsTable
-from gridveil.trusted.kernel.bound import Bound
 from gridveil.trusted.source.ingest import ingest
 
 LONG = os.environ.get("HYPOTHESIS_PROFILE") == "long"  # looks for new examples; else they are the same in every run

@@ -12,7 +12,7 @@ import pytest
 from tests.leak import town
 
 from gridveil.publishing import plan
-from gridveil.trusted.source.source import IngestedSource
+from gridveil.trusted.source.ingest import IngestedSource
 
 REPLAY = Path(__file__).parent / "replay.py"
 

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import numpy as np
 
-from gridveil.mechanisms.registry import make
-from gridveil.publishing.statement import FACTOR, release_with_private_bound
+from gridveil.mechanisms.base import make
+from gridveil.publishing.run import FACTOR, release_with_private_bound
 from gridveil.release.format.files import load_label
 from gridveil.release.format.label import MechanismFacts
-from gridveil.release.format.write import write_release
+from gridveil.release.format.netcdf import write_release
 from gridveil.simulate.sources import Tape, kernel_without_data
-from gridveil.trusted.kernel.bound import Bound
+from gridveil.trusted.budget import Bound
 
 
 def make_again(folder: Path) -> None:

@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from gridveil.mechanisms.registry import list_defaults, list_names
+from gridveil.mechanisms.base import list_defaults, list_names
 
 START = datetime(2013, 2, 4, tzinfo=UTC)
 STEPS, TRAIN, SIDE = 24, 48, 4

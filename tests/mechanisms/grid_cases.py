@@ -9,7 +9,7 @@ from gridveil.mechanisms.literature.grids import make_whole_box, paint, subdivid
 from gridveil.model.arrays import Floats
 from gridveil.model.window import Window
 from gridveil.simulate.sources import kernel_on
-from gridveil.trusted.kernel.bound import Bound
+from gridveil.trusted.budget import Bound
 from gridveil.uncertainty import Estimate, NoisyParts
 
 BOUND = Bound(step=1000, window=4000)

@@ -6,7 +6,7 @@ import pytest
 from gridveil.mechanisms.literature.ar1 import Ar1, filter_matrix, learn
 from gridveil.model.window import Window
 from gridveil.simulate.sources import kernel_on
-from gridveil.trusted.kernel.bound import Bound
+from gridveil.trusted.budget import Bound
 from gridveil.uncertainty import LinearNoise
 
 WINDOW = Window(datetime(2013, 2, 4, tzinfo=UTC), timedelta(hours=1), 48)

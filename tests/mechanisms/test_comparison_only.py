@@ -6,7 +6,7 @@ import pytest
 from tests.codes import has_code
 
 from gridveil.cli.releases import mechanisms
-from gridveil.mechanisms import registry
+from gridveil.mechanisms import base as registry
 from gridveil.model.errors import UsageError
 from gridveil.publishing.plan import Plan
 from gridveil.publishing.spec import Spec

@@ -7,7 +7,7 @@ import pytest
 from gridveil.mechanisms.literature.dawa import Dawa, choose_buckets, label_runs, number_buckets
 from gridveil.model.window import Window
 from gridveil.simulate.sources import kernel_on
-from gridveil.trusted.kernel.bound import Bound
+from gridveil.trusted.budget import Bound
 from gridveil.uncertainty import NoisyParts
 
 WINDOW = Window(datetime(2013, 2, 4, tzinfo=UTC), timedelta(hours=1), 24)

@@ -8,7 +8,7 @@ import pytest
 from gridveil.mechanisms.literature.fast import Fast, Filter, SamplingSchedule, compute_gain
 from gridveil.model.window import Window
 from gridveil.simulate.sources import kernel_on
-from gridveil.trusted.kernel.bound import Bound
+from gridveil.trusted.budget import Bound
 from gridveil.trusted.kernel.session import Session
 from gridveil.uncertainty import LinearNoise
 

@@ -5,11 +5,11 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 import pytest
 
+from gridveil.mechanisms.base import make
 from gridveil.mechanisms.literature.fourier import FourierPerturbation
-from gridveil.mechanisms.registry import make
 from gridveil.model.window import Window
 from gridveil.simulate.sources import kernel_on
-from gridveil.trusted.kernel.bound import Bound
+from gridveil.trusted.budget import Bound
 
 WINDOW = Window(datetime(2013, 2, 4, tzinfo=UTC), timedelta(hours=1), 120)
 PLAIN = Bound(step=1500, window=180_000)

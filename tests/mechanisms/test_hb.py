@@ -11,7 +11,7 @@ from gridveil.mechanisms.literature.hb import Hb, build_hierarchy, choose_branch
 from gridveil.mechanisms.literature.linear import count_shared_ranges
 from gridveil.model.window import Window
 from gridveil.simulate.sources import kernel_on
-from gridveil.trusted.kernel.bound import Bound
+from gridveil.trusted.budget import Bound
 
 
 @given(st.integers(2, 300), st.integers(2, 300))

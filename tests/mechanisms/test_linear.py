@@ -6,12 +6,11 @@ import numpy as np
 import pytest
 
 from gridveil.geography.grid import Grid
+from gridveil.mechanisms.base import make
 from gridveil.mechanisms.literature.linear import invert
-from gridveil.mechanisms.registry import make
 from gridveil.model.window import Window
 from gridveil.simulate.sources import Nobody, Tape, kernel_on
-from gridveil.trusted.budget import PureDP
-from gridveil.trusted.kernel.bound import Bound
+from gridveil.trusted.budget import Bound, PureDP
 from gridveil.trusted.kernel.kernel import Kernel
 from gridveil.uncertainty import Estimate, LinearNoise
 

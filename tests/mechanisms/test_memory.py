@@ -8,16 +8,15 @@ import pytest
 from numpy.typing import NDArray
 
 from gridveil.geography.grid import Grid
+from gridveil.mechanisms.base import make
 from gridveil.mechanisms.inference import true_consumption
 from gridveil.mechanisms.mosaic import mechanism as mosaic
-from gridveil.mechanisms.registry import make
 from gridveil.mechanisms.stpt import network as learn
-from gridveil.model.limits import Limits
+from gridveil.model.running import Limits
 from gridveil.model.window import Window
-from gridveil.publishing.statement import release_with_private_bound
+from gridveil.publishing.run import release_with_private_bound
 from gridveil.simulate.sources import SeededLaplace
-from gridveil.trusted.budget import PureDP
-from gridveil.trusted.kernel.bound import Bound
+from gridveil.trusted.budget import Bound, PureDP
 from gridveil.trusted.kernel.kernel import Kernel
 from gridveil.uncertainty import Estimate
 

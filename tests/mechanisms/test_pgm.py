@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize_scalar
 
-from gridveil.mechanisms.inference.marginals import Marginals, project
+from gridveil.mechanisms.inference.totals import Marginals, project
 from gridveil.mechanisms.literature.pgm import Pgm, fit_pgm
 from gridveil.model.window import Window
 from gridveil.simulate.sources import kernel_on
-from gridveil.trusted.kernel.bound import Bound
+from gridveil.trusted.budget import Bound
 from gridveil.uncertainty import Replicates
 
 WINDOW = Window(datetime(2013, 2, 4, tzinfo=UTC), timedelta(hours=1), 24)

@@ -9,7 +9,7 @@ import pywt
 from gridveil.mechanisms.literature.privelet import Privelet, make_wavelets
 from gridveil.model.window import Window
 from gridveil.simulate.sources import kernel_on
-from gridveil.trusted.kernel.bound import Bound
+from gridveil.trusted.budget import Bound
 
 
 def window(steps: int) -> Window:

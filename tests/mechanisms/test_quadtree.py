@@ -8,12 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gridveil.geography.grid import Grid
-from gridveil.mechanisms.inference.quadtree import QuadtreeLevel, depth_of_pillars, depth_of_quarters, make_levels
+from gridveil.mechanisms.inference.space import QuadtreeLevel, depth_of_pillars, depth_of_quarters, make_levels
 from gridveil.mechanisms.stpt.series import Slice, make_equal_slices, make_labels, make_weighted_slices, measure_series
 from gridveil.model.errors import UsageError
 from gridveil.model.window import Window
 from gridveil.simulate.sources import kernel_on
-from gridveil.trusted.kernel.bound import Bound
+from gridveil.trusted.budget import Bound
 
 sides = st.integers(1, 40)
 

@@ -7,7 +7,7 @@ from tests.codes import has_code
 from tests.mechanisms.test_simple import BOUND, READINGS, WINDOW
 from tests.plugin import install
 
-from gridveil.mechanisms import registry
+from gridveil.mechanisms import base as registry
 from gridveil.mechanisms.base import Mechanism
 from gridveil.model.errors import UsageError
 from gridveil.simulate.sources import kernel_on

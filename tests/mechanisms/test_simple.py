@@ -9,7 +9,7 @@ from gridveil.mechanisms.literature.even import Even
 from gridveil.mechanisms.literature.identity import Identity
 from gridveil.model.window import Window
 from gridveil.simulate.sources import kernel_on
-from gridveil.trusted.kernel.bound import Bound
+from gridveil.trusted.budget import Bound
 from gridveil.uncertainty import NoisyParts
 
 WINDOW = Window(datetime(2013, 2, 4, tzinfo=UTC), timedelta(hours=1), 6)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from gridveil.geography.grid import Grid
-from gridveil.mechanisms.inference.quadtree import QuadtreeLevel, make_levels
+from gridveil.mechanisms.inference.space import QuadtreeLevel, make_levels
 from gridveil.mechanisms.stpt.blocks import (
     BlockSums,
     choose_run_length,
@@ -16,7 +16,7 @@ from gridveil.mechanisms.stpt.blocks import (
 from gridveil.mechanisms.stpt.series import Pattern
 from gridveil.model.window import Window
 from gridveil.simulate.sources import kernel_on
-from gridveil.trusted.kernel.bound import Bound
+from gridveil.trusted.budget import Bound
 
 WINDOW = Window(datetime(2013, 2, 4, tzinfo=UTC), timedelta(hours=1), 24)
 CERTAIN = {"shape_variance": 0.0, "shape_memory": 0.0}

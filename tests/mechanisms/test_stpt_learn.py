@@ -6,7 +6,7 @@ import pytest
 
 from gridveil.geography.grid import Grid
 from gridveil.mechanisms.base import silent
-from gridveil.mechanisms.inference.quadtree import make_levels
+from gridveil.mechanisms.inference.space import make_levels
 from gridveil.mechanisms.stpt import network as learn
 from gridveil.mechanisms.stpt.network import Windows
 from gridveil.mechanisms.stpt.series import Series, Slice, make_equal_slices, make_harmonics, make_weighted_slices

@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gridveil.geography.grid import Grid
-from gridveil.mechanisms.inference.quadtree import depth_of_quarters, make_levels
+from gridveil.mechanisms.inference.space import depth_of_quarters, make_levels
 from gridveil.mechanisms.stpt.parts import MIN_FRACTION, compute_posterior_mean, shrink
 from gridveil.mechanisms.stpt.series import (
     Series,

@@ -16,8 +16,7 @@ from gridveil.mechanisms.stpt import STPT_PAPER, Stpt
 from gridveil.model.errors import MissingExtraError, UsageError
 from gridveil.model.window import Window
 from gridveil.simulate.sources import ArraySource, Tape, kernel_on, kernel_without_data
-from gridveil.trusted.budget import PureDP
-from gridveil.trusted.kernel.bound import Bound
+from gridveil.trusted.budget import Bound, PureDP
 from gridveil.trusted.kernel.kernel import Kernel
 from gridveil.uncertainty import NoisyParts, Replicates
 

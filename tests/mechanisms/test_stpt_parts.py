@@ -16,7 +16,7 @@ from gridveil.mechanisms.stpt.parts import (
 from gridveil.model.arrays import Floats, Ints
 from gridveil.model.window import Window
 from gridveil.simulate.sources import kernel_on
-from gridveil.trusted.kernel.bound import Bound
+from gridveil.trusted.budget import Bound
 
 WINDOW = Window(datetime(2013, 2, 4, tzinfo=UTC), timedelta(hours=1), 120)
 

@@ -3,7 +3,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from gridveil.mechanisms.inference.quadtree import QuadtreeLevel
+from gridveil.mechanisms.inference.space import QuadtreeLevel
 from gridveil.mechanisms.stpt.blocks import BlockSums, distribute, sum_runs
 from gridveil.mechanisms.stpt.mechanism import replicate
 from gridveil.mechanisms.stpt.series import Pattern

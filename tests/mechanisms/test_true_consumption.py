@@ -9,15 +9,14 @@ import pytest
 from scipy import stats
 
 from gridveil.geography.grid import Grid
+from gridveil.mechanisms.base import make
 from gridveil.mechanisms.bounds import PrivateBound, TotalsDistribution
 from gridveil.mechanisms.inference.space import draw_true_cells, pin_total
 from gridveil.mechanisms.inference.true_consumption import infer_true_consumption
-from gridveil.mechanisms.registry import make
 from gridveil.model.window import Window
-from gridveil.publishing.statement import release_with_private_bound
+from gridveil.publishing.run import release_with_private_bound
 from gridveil.simulate.sources import ArraySource, SeededLaplace
-from gridveil.trusted.budget import PureDP
-from gridveil.trusted.kernel.bound import Bound
+from gridveil.trusted.budget import Bound, PureDP
 from gridveil.trusted.kernel.kernel import Kernel
 from gridveil.uncertainty import Estimate, LinearNoise, NoisyParts, Posterior, Replicates
 

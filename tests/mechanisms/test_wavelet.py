@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 import pywt
 
+from gridveil.mechanisms.base import make
 from gridveil.mechanisms.literature.wavelet import WaveletPerturbation
-from gridveil.mechanisms.registry import make
 from gridveil.model.window import Window
 from gridveil.simulate.sources import kernel_on
-from gridveil.trusted.kernel.bound import Bound
+from gridveil.trusted.budget import Bound
 from gridveil.trusted.kernel.transforms import Haar
 
 START, HOUR = datetime(2013, 2, 4, tzinfo=UTC), timedelta(hours=1)

@@ -9,7 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from gridveil.model.window import Window
-from gridveil.trusted.source.clock import Clock
+from gridveil.trusted.source.rules import Clock
 
 ODD = ("Australia/Lord_Howe", "Africa/Casablanca", "Asia/Kathmandu", "Pacific/Apia", "Europe/London", "Europe/Dublin")
 zones = st.sampled_from(ODD) | st.sampled_from(sorted(available_timezones()))

@@ -15,12 +15,10 @@ from numpy.typing import NDArray
 
 from gridveil.geography.grid import Grid
 from gridveil.model.window import Window
-from gridveil.trusted.budget import PureDP
+from gridveil.trusted.budget import Bound, PureDP
 from gridveil.trusted.engines.base.schema import HouseholdsTable, ReadingsTable
-from gridveil.trusted.kernel.bound import Bound
 from gridveil.trusted.kernel.kernel import Kernel
-from gridveil.trusted.source.ingest import ingest
-from gridveil.trusted.source.source import IngestedSource
+from gridveil.trusted.source.ingest import IngestedSource, ingest
 
 EXAMPLES = settings.default.max_examples // 8 if settings.default else 12
 GRID = Grid(0, 0, 2, 2, nx=2, ny=2)

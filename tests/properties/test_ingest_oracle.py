@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from gridveil.geography.grid import Grid
 from gridveil.model.window import Window
 from gridveil.simulate.sources import ArraySource
+from gridveil.trusted.budget import Bound
 from gridveil.trusted.engines.base.schema import HouseholdsTable, ReadingsTable
-from gridveil.trusted.kernel.bound import Bound
 from gridveil.trusted.source.ingest import ingest
 from gridveil.trusted.source.rules import READING_FAULTS
 

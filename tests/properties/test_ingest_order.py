@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from gridveil.geography.grid import Grid
 from gridveil.model.window import Window
+from gridveil.trusted.budget import Bound
 from gridveil.trusted.engines.base.schema import HouseholdsTable, ReadingsTable
-from gridveil.trusted.kernel.bound import Bound
 from gridveil.trusted.source import ingest as module
 
 EXAMPLES = settings.default.max_examples // 12 if settings.default else 8

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from gridveil.geography.grid import Grid
 from gridveil.model.window import Window
+from gridveil.trusted.budget import Bound
 from gridveil.trusted.engines.base.schema import HouseholdsTable, ReadingsTable
-from gridveil.trusted.kernel.bound import Bound
 from gridveil.trusted.source.ingest import ingest
 
 EXAMPLES = settings.default.max_examples // 8 if settings.default else 12

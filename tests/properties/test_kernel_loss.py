@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from gridveil.geography.grid import Grid
 from gridveil.model.window import Window
 from gridveil.simulate.sources import ArraySource
-from gridveil.trusted.budget import PureDP
-from gridveil.trusted.kernel.bound import Bound
+from gridveil.trusted.budget import Bound, PureDP
 from gridveil.trusted.kernel.kernel import Kernel
 from gridveil.trusted.kernel.transforms import Fourier, Haar
 

@@ -10,7 +10,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from tests.properties.test_kernel_loss import NX, NY, STEPS, TRAIN, WINDOW, bounds, kernel_of, source
 
-from gridveil.trusted.kernel.bound import Bound
+from gridveil.trusted.budget import Bound
 from gridveil.trusted.kernel.staircase import Staircase
 
 

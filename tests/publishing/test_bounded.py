@@ -6,13 +6,12 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 import pytest
 
-from gridveil.mechanisms.base import Progress, silent
-from gridveil.mechanisms.registry import make
+from gridveil.mechanisms.base import Progress, make, silent
 from gridveil.model.errors import BudgetError, UsageError
 from gridveil.model.window import Window
-from gridveil.publishing.statement import FACTOR, release_with_private_bound
+from gridveil.publishing.run import FACTOR, release_with_private_bound
 from gridveil.simulate.sources import kernel_on
-from gridveil.trusted.kernel.bound import Bound
+from gridveil.trusted.budget import Bound
 from gridveil.trusted.kernel.kernel import Kernel
 from gridveil.trusted.kernel.session import Session
 from gridveil.uncertainty import Estimate, NoisyParts

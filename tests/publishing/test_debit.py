@@ -30,7 +30,7 @@ from gridveil.trusted.kernel.noise import ExactNoise
 from gridveil.trusted.ledger.book import Debit, Ledger, create_ledger, open_ledger
 from gridveil.trusted.ledger.population import Population
 from gridveil.trusted.ledger.stores.sqlite import SqliteStore
-from gridveil.trusted.source.source import IngestedSource
+from gridveil.trusted.source.ingest import IngestedSource
 
 TOWN = "Meters of Borden"
 

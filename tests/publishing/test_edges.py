@@ -10,12 +10,12 @@ import pytest
 from tests.fuzz.oracle import refusal
 from tests.leak.town import settings, town, write
 
-from gridveil.mechanisms.registry import list_names
+from gridveil.mechanisms.base import list_names
 from gridveil.model.errors import BudgetError, GridveilError, UsageError
 from gridveil.publishing.run import run
 from gridveil.publishing.spec import make_spec
 from gridveil.release.query.open import open_release
-from gridveil.trusted.kernel.bound import MAX_HOUSEHOLDS, MAX_WINDOW_BOUND, Bound
+from gridveil.trusted.budget import MAX_HOUSEHOLDS, MAX_WINDOW_BOUND, Bound
 
 LONG = os.environ.get("HYPOTHESIS_PROFILE") == "long"
 AUTO: dict[str, Any] = {"bound_step": None, "bound_window": None}

@@ -7,8 +7,8 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 import pytest
 
+from gridveil.mechanisms.base import make
 from gridveil.mechanisms.mosaic.time import PublicShape
-from gridveil.mechanisms.registry import make
 from gridveil.model.window import Window
 from gridveil.publishing.next_release import MIN_HOUR, compute_average_day
 

@@ -14,13 +14,13 @@ from pydantic import ValidationError
 from tests.codes import has_code
 
 from gridveil.cli import options
-from gridveil.mechanisms.registry import make
+from gridveil.mechanisms.base import make
 from gridveil.model.errors import InputError, UsageError
 from gridveil.publishing.plan import Plan
 from gridveil.publishing.run import check_budget
 from gridveil.publishing.spec import DEFAULT_MECHANISM, Spec, make_spec, read_spec
-from gridveil.trusted.engines.base.settings import EngineSettings
-from gridveil.trusted.kernel.bound import Bound
+from gridveil.trusted.budget import Bound
+from gridveil.trusted.engines.base.engine import EngineSettings
 
 PUBLIC = {"extent": "0,0,2,2", "grid": "2x3", "start": "2013-02-04T00:00", "steps": 4, "mechanism": "identity"}
 DOCUMENTED = Path(__file__).parents[2] / "docs" / "input.md"

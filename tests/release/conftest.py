@@ -13,8 +13,8 @@ from gridveil.geography.grid import Grid
 from gridveil.model.window import Window
 from gridveil.release.format.facts import GridFacts, WindowFacts
 from gridveil.release.format.label import BoundFacts, Label, MeasurementFacts, MechanismFacts, NoiseFacts, Privacy
+from gridveil.release.format.netcdf import write_release
 from gridveil.release.format.wording import caveats
-from gridveil.release.format.write import write_release
 from gridveil.release.query.open import Release, open_release
 from gridveil.release.series.catalogue import Catalogue, Listed, write_catalogue
 from gridveil.uncertainty import Estimate, NoisyParts, Replicates

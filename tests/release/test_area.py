@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from pyproj import Transformer
 from tests.codes import has_code
 
-from gridveil.geography import outline
-from gridveil.geography import outline as coverage
+from gridveil.geography import area as coverage
+from gridveil.geography import area as outline
 from gridveil.geography.area import Area
 from gridveil.geography.grid import Grid
 from gridveil.model.errors import UsageError

@@ -12,7 +12,7 @@ from tests.codes import has_code
 from tests.release.conftest import GRID, WINDOW, make_estimate, make_label
 
 from gridveil.model.errors import InputError, UsageError
-from gridveil.release.format.write import write_release
+from gridveil.release.format.netcdf import write_release
 from gridveil.release.query.open import Release, open_release
 from gridveil.uncertainty import Estimate, Posterior, posterior
 

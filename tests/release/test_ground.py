@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from pyproj import Geod, Transformer
 
-from gridveil.geography.grid import Grid
-from gridveil.geography.ground import find_cell_size, make_lattice
+from gridveil.geography.grid import Grid, find_cell_size, make_lattice
 
 
 @pytest.mark.parametrize(

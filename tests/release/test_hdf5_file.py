@@ -10,7 +10,7 @@ from tests.release.conftest import GRID, WINDOW, make_estimate, make_label
 
 from gridveil.release.format import hdf5_file
 from gridveil.release.format.hdf5_file import Hdf5File
-from gridveil.release.format.write import write_release
+from gridveil.release.format.netcdf import write_release
 
 FULL = os.strerror(errno.ENOSPC)
 LONG = os.environ.get("HYPOTHESIS_PROFILE") == "long"

@@ -9,7 +9,7 @@ from tests.release.conftest import KINDS, WINDOW, make_label
 from gridveil.geography.grid import Grid
 from gridveil.model.errors import UsageError
 from gridveil.model.window import Window
-from gridveil.release.format.write import write_release
+from gridveil.release.format.netcdf import write_release
 from gridveil.release.query.highest import High, highest, order_in_words, places, widen_jointly
 from gridveil.release.query.open import Release, open_release
 from gridveil.uncertainty import Estimate, Posterior

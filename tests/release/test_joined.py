@@ -444,7 +444,7 @@ def test_steps_of_another_length(tmp_path: Path) -> None:
     window = replace(WINDOW, start=WINDOW.start + timedelta(days=1), step=timedelta(minutes=30), steps=48)
     from tests.release.conftest import listing
 
-    from gridveil.release.format.write import write_release
+    from gridveil.release.format.netcdf import write_release
 
     estimate = estimate_of("parts", 48, 1)
     write_release(tmp_path / "next", grid=GRID, window=window, estimate=estimate, label=make_label(GRID, window))

@@ -16,19 +16,18 @@ from tests.codes import has_code
 from tests.release.conftest import GRID, make_label
 
 from gridveil.geography.grid import Grid
-from gridveil.mechanisms.registry import make, train_steps
+from gridveil.mechanisms.base import make, train_steps
 from gridveil.model.arrays import Product, Scaled
 from gridveil.model.errors import UsageError
 from gridveil.model.window import Window
-from gridveil.publishing.run import publish
-from gridveil.publishing.statement import release_with_private_bound
+from gridveil.publishing.run import publish, release_with_private_bound
 from gridveil.release.format import netcdf
-from gridveil.release.format import write as room
+from gridveil.release.format import netcdf as room
 from gridveil.release.format.files import VALUES
-from gridveil.release.format.write import write_release
+from gridveil.release.format.netcdf import write_release
 from gridveil.release.query.open import open_release
 from gridveil.simulate.sources import kernel_on
-from gridveil.trusted.kernel.bound import Bound
+from gridveil.trusted.budget import Bound
 from gridveil.uncertainty import Estimate, NoisyParts, Posterior, Replicates
 
 START = make_label().window.start

@@ -18,7 +18,7 @@ from gridveil.geography.grid import Grid
 from gridveil.model import arrays as prefix
 from gridveil.model.errors import UsageError
 from gridveil.model.window import Window
-from gridveil.release.format.write import write_release
+from gridveil.release.format.netcdf import write_release
 from gridveil.release.query.open import Release, open_release
 from gridveil.uncertainty import Estimate, NoisyParts, Replicates
 

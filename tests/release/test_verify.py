@@ -25,8 +25,8 @@ from gridveil.release.format.documents import readme
 from gridveil.release.format.facts import LedgerFacts
 from gridveil.release.format.files import dump_label, load_label, write_sums
 from gridveil.release.format.label import BoundFacts, DebitFacts, Label, StatedBound
+from gridveil.release.format.netcdf import write_release
 from gridveil.release.format.wording import caveats
-from gridveil.release.format.write import write_release
 from gridveil.release.verify import release as verify_cube
 from gridveil.release.verify.ledger import Export, find_differences
 from gridveil.release.verify.release import check_facts, verify

@@ -14,8 +14,8 @@ from tests.work import wait_for_next_second
 
 from gridveil.geography.grid import Grid
 from gridveil.model.errors import UsageError
-from gridveil.release.format import write
-from gridveil.release.format.write import write_release
+from gridveil.release.format import netcdf as write
+from gridveil.release.format.netcdf import write_release
 from gridveil.release.query.open import open_release
 from gridveil.uncertainty import Estimate, NoisyParts, Replicates
 
@@ -70,9 +70,9 @@ def test_an_existing_path_is_never_overwritten(publish: Publish, tmp_path: Path)
 @pytest.mark.parametrize(
     "broken",
     [
-        "release.format.write.write_netcdf",
-        "release.format.write.dump_label",
-        "release.format.write.readme",
+        "release.format.netcdf.write_netcdf",
+        "release.format.netcdf.dump_label",
+        "release.format.netcdf.readme",
         "model.files.sync",
     ],
 )

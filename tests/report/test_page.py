@@ -15,7 +15,7 @@ from gridveil.geography.grid import Grid
 from gridveil.model.errors import UsageError
 from gridveil.model.window import Window
 from gridveil.release.format.label import Privacy
-from gridveil.release.format.write import write_release
+from gridveil.release.format.netcdf import write_release
 from gridveil.release.query.open import Release, open_release
 from gridveil.report.page import make_page, write_report
 from gridveil.report.when import curve_of

@@ -10,7 +10,7 @@ from tests.release.conftest import make_estimate, make_label
 
 from gridveil.geography.grid import Grid
 from gridveil.model.window import Window
-from gridveil.release.format.write import write_release
+from gridveil.release.format.netcdf import write_release
 from gridveil.release.query.highest import values_at
 from gridveil.release.query.open import open_release
 from gridveil.report.when import parts_of

@@ -16,7 +16,7 @@ from gridveil.model.errors import InputError, UsageError
 from gridveil.model.files import write_new
 from gridveil.model.window import Window
 from gridveil.publishing.spec import Spec, make_spec
-from gridveil.report.figures.style import as_file, check_format, spaced
+from gridveil.report.figures.chart import as_file, check_format, spaced
 from gridveil.research.compare import bounds as own
 from gridveil.research.compare.bounds import TrialBounds, own_bound, scaled_bound
 from gridveil.research.compare.compare import ComparisonQuestion, as_json, compare, make_trials, parse_method
@@ -25,8 +25,8 @@ from gridveil.research.compare.results import as_text, make_frame, notes, on_scr
 from gridveil.research.compare.study import Study, discard_failures
 from gridveil.research.datasets.ingested import ingest_town
 from gridveil.simulate.town import DEMO_WINDOW, Town, make_town
+from gridveil.trusted.budget import Bound
 from gridveil.trusted.engines.base.schema import ReadingsTable
-from gridveil.trusted.kernel.bound import Bound
 
 GRID = Grid(0, 0, 800, 800, nx=8, ny=8)
 WINDOW = Window(DEMO_WINDOW.start, DEMO_WINDOW.step, 24)

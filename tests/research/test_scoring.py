@@ -8,7 +8,7 @@ from tests.work import count_calls
 from gridveil.geography.grid import Grid
 from gridveil.research.compare.trial import Scorer
 from gridveil.research.datasets.dataset import Dataset, PlacedDataset
-from gridveil.simulate.workloads import AUTHORS, WORKLOADS
+from gridveil.simulate.rehearse import AUTHORS, WORKLOADS
 
 ALL = (*WORKLOADS, *AUTHORS, "2x3x4")
 CLIP = 500

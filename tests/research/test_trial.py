@@ -6,11 +6,11 @@ import pytest
 from tests.codes import has_code
 from tests.research.towns import STEPS, SmallTowns, small_town
 
-from gridveil.mechanisms.registry import COMPARISON_ONLY
+from gridveil.mechanisms.base import COMPARISON_ONLY
 from gridveil.model.errors import BudgetError, UsageError
 from gridveil.research import nonprivate
 from gridveil.research.compare.trial import PROMISE, RunTrial, Trial, promise, release
-from gridveil.trusted.kernel.bound import Bound
+from gridveil.trusted.budget import Bound
 
 GENEROUS = Bound(10_000, 10_000 * STEPS)
 TRIAL = Trial("small", "drawn", "identity", 3.0, GENEROUS, 500, 0)

@@ -26,7 +26,7 @@ import numpy as np
 import opendp.prelude  # noqa: F401
 
 from gridveil.geography.grid import Grid
-from gridveil.model.progress import Progress
+from gridveil.model.running import Progress
 from gridveil.model.window import Window
 from gridveil.publishing import plan
 from gridveil.publishing import run as publication

@@ -18,7 +18,7 @@ from tests.work import wait_until
 
 from gridveil.geography.grid import Grid
 from gridveil.model.window import Window
-from gridveil.release.format.write import write_release
+from gridveil.release.format.netcdf import write_release
 from gridveil.release.query.open import Release
 from gridveil.serve.app import create_app
 from gridveil.serve.releases import open_all

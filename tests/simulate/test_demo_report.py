@@ -13,7 +13,7 @@ from gridveil.geography.grid import Grid
 from gridveil.model.window import Window
 from gridveil.release.format.facts import GridFacts, WindowFacts
 from gridveil.release.format.label import BoundFacts, Label, MechanismFacts, Privacy
-from gridveil.release.format.write import write_release
+from gridveil.release.format.netcdf import write_release
 from gridveil.release.query.open import Release, open_release
 from gridveil.simulate.demo import Comparison
 from gridveil.simulate.demo_report import write_demo_report

@@ -2,8 +2,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gridveil.simulate.rehearse import bias, mae, mre, mre_authors, mre_floor, range_sums, wape
-from gridveil.simulate.workloads import draw_workload
+from gridveil.simulate.rehearse import bias, draw_workload, mae, mre, mre_authors, mre_floor, range_sums, wape
 
 shapes = st.tuples(st.integers(1, 12), st.integers(1, 12), st.integers(1, 15))
 

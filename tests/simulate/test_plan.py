@@ -10,7 +10,7 @@ from gridveil.geography.grid import Grid
 from gridveil.model.errors import UsageError
 from gridveil.publishing.plan import Plan
 from gridveil.publishing.spec import Spec, make_spec
-from gridveil.report.figures.style import as_file
+from gridveil.report.figures.chart import as_file
 from gridveil.simulate.plan_queries import (
     DAY,
     GridSize,

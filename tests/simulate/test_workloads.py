@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from tests.codes import has_code
 
 from gridveil.model.errors import UsageError
-from gridveil.simulate.workloads import AUTHORS, AUTHORS_QUERIES, QUERIES, WORKLOADS, draw_workload, expand_workloads
+from gridveil.simulate.rehearse import AUTHORS, AUTHORS_QUERIES, QUERIES, WORKLOADS, draw_workload, expand_workloads
 
 shapes = st.tuples(st.integers(1, 12), st.integers(1, 12), st.integers(1, 15))
 roomy = st.tuples(st.integers(3, 12), st.integers(3, 12), st.integers(3, 15))

@@ -33,7 +33,7 @@ from gridveil.publishing.run import run
 from gridveil.publishing.spec import make_spec
 from gridveil.release.format.label import Privacy
 from gridveil.simulate.sources import kernel_on
-from gridveil.trusted.kernel.bound import Bound
+from gridveil.trusted.budget import Bound
 
 PAIRS = 2_000_000
 WIDTH = 2_000

@@ -11,8 +11,8 @@ from tests.trusted.source import parted
 
 from gridveil.geography.grid import Grid
 from gridveil.model.window import Window
+from gridveil.trusted.budget import Bound
 from gridveil.trusted.engines.base.schema import HouseholdsTable, ReadingsTable
-from gridveil.trusted.kernel.bound import Bound
 from gridveil.trusted.source.ingest import ingest
 from gridveil.trusted.source.report import Report
 

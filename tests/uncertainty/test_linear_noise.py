@@ -21,7 +21,7 @@ from gridveil.geography.grid import Grid
 from gridveil.model.arrays import Floats
 from gridveil.model.errors import InputError, UsageError
 from gridveil.model.window import Window
-from gridveil.release.format.write import write_release
+from gridveil.release.format.netcdf import write_release
 from gridveil.release.query.open import Release, open_release
 from gridveil.uncertainty import Estimate, LinearNoise, NoisyParts
 

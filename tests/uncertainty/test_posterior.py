@@ -20,7 +20,7 @@ from gridveil.geography.area import Area
 from gridveil.geography.grid import Grid
 from gridveil.model.errors import InputError, UsageError
 from gridveil.model.window import Window
-from gridveil.release.format.write import write_release
+from gridveil.release.format.netcdf import write_release
 from gridveil.release.query.open import Release, open_release
 from gridveil.uncertainty import Estimate, Posterior
 from gridveil.uncertainty.behaviour import LONDON, Behaviour, half_variances, variances

@@ -102,7 +102,7 @@ def show_(
 
     check_new([figure])
     if figure is not None:
-        from gridveil.report.figures.style import as_file, check_format
+        from gridveil.report.figures.chart import as_file, check_format
 
         kind = check_format(figure)
     book = open_ledger(ledger)

@@ -16,9 +16,9 @@ from rich.text import Text
 
 from gridveil.release.format.facts import WINDOW_QUESTIONS, attack_rates
 from gridveil.release.format.wording import AttackStatement, describe_attacks, high_epsilon, window_attacks
+from gridveil.trusted.ledger.chain import Tally
 from gridveil.trusted.ledger.entry import Entry, format_amount
 from gridveil.trusted.ledger.population import Population, Read
-from gridveil.trusted.ledger.tally import Tally
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

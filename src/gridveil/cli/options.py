@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 import typer
 
 from gridveil.model.errors import InputError, UsageError
+from gridveil.trusted.engines.base.engine import DEFAULT_ENGINE, ENGINES
 from gridveil.trusted.engines.base.schema import kind_of
-from gridveil.trusted.engines.base.settings import DEFAULT_ENGINE, ENGINES
 
 if TYPE_CHECKING:
     from gridveil.publishing.spec import Spec

@@ -86,7 +86,7 @@ def _print_window(plan: Plan) -> bool:
 
 def _findings(report: Report, spec: Spec) -> list[Fault]:
     """Return the faults that fail `--strict`. Files of whole days have rows outside of the window, as they should."""
-    from gridveil.trusted.engines.base.partitions import has_fields
+    from gridveil.trusted.engines.base.schema import has_fields
     from gridveil.trusted.source.rules import OUTSIDE_STEPS
 
     by_days = spec.readings is not None and has_fields(spec.readings.path)
@@ -114,7 +114,7 @@ def plan(
 
     check_new([figure])
     if figure is not None:
-        from gridveil.report.figures.style import as_file, check_format
+        from gridveil.report.figures.chart import as_file, check_format
 
         kind = check_format(figure)
     spec = o.spec_from(source, flags, tables=False)

@@ -53,8 +53,7 @@ def query(
     """Ask how much a region used over a period, and how sure that is."""
     from gridveil.cli import show
     from gridveil.release.format.wording import error_bars
-    from gridveil.release.query.open import open_runs
-    from gridveil.release.query.times import in_words
+    from gridveil.release.query.open import in_words, open_runs
 
     _check_region(x or y, bbox, area, each)
     period = _period(time)
@@ -105,8 +104,7 @@ def _check_region(cells: str | None, bbox: str | None, area: Path | None, each: 
 
 def _run_of(runs: list[Release], period: Period) -> Release:
     """Return the run without gaps that holds the period; if none does, the longest, whose query then is refused."""
-    from gridveil.release.query.open import longest
-    from gridveil.release.query.times import step_range
+    from gridveil.release.query.open import longest, step_range
 
     if period is not None and isinstance(period[0], str):
         for run in runs:

@@ -220,7 +220,7 @@ def demo(
 
 def mechanisms() -> None:
     """List the mechanisms with their parameters (set one with --set NAME=VALUE), then methods for comparison only."""
-    from gridveil.mechanisms.registry import COMPARISON_ONLY, describe, list_defaults, list_names
+    from gridveil.mechanisms.base import COMPARISON_ONLY, describe, list_defaults, list_names
 
     for name in list_names():
         typer.secho(name, bold=True)

@@ -19,8 +19,8 @@ from rich.table import Table
 from rich.text import Text
 
 from gridveil.model.errors import GridveilWarning
-from gridveil.model.progress import Progress, is_sentence, split_stage
-from gridveil.trusted.engines.base.partitions import SCRATCH
+from gridveil.model.running import Progress, is_sentence, split_stage
+from gridveil.trusted.engines.base.schema import SCRATCH
 
 if TYPE_CHECKING:
     from gridveil.release.format.label import Label

@@ -22,7 +22,7 @@ from gridveil.convert.members import Member, find_members
 from gridveil.convert.uci import Uci
 from gridveil.model.errors import InputError, UsageError
 from gridveil.model.files import new_folder
-from gridveil.model.progress import Progress, silent
+from gridveil.model.running import Progress, silent
 from gridveil.trusted.engines.duckdb.csv_table import to_batch
 
 if TYPE_CHECKING:

@@ -17,8 +17,7 @@ from gridveil.model.window import Window
 from gridveil.release.format.facts import LedgerFacts
 from gridveil.release.format.label import DebitFacts
 from gridveil.release.format.wording import summarize_attacks
-from gridveil.trusted.engines.base.partitions import list_files
-from gridveil.trusted.engines.base.schema import HouseholdsTable, ReadingsTable
+from gridveil.trusted.engines.base.schema import HouseholdsTable, ReadingsTable, list_files
 from gridveil.trusted.engines.duckdb.tables import translate_errors
 from gridveil.trusted.ledger.book import Debit, open_ledger
 from gridveil.trusted.ledger.entry import format_amount

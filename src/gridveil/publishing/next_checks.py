@@ -22,7 +22,7 @@ from gridveil.release.series.catalogue import CATALOGUE, Catalogue, Listed, is_s
 from gridveil.release.series.series import read_part
 from gridveil.release.verify.ledger import MAX_ENTRY_BYTES, LedgerFaultError, check_ledger, recorded_files
 from gridveil.release.verify.release import verify
-from gridveil.trusted.engines.base.partitions import find_files, find_partitions, has_fields
+from gridveil.trusted.engines.base.schema import find_files, find_partitions, has_fields
 from gridveil.trusted.ledger.book import Ledger, is_address, open_ledger
 from gridveil.trusted.ledger.population import Population, Read
 

@@ -12,9 +12,8 @@ from zoneinfo import ZoneInfo
 
 import numpy as np
 
-from gridveil.mechanisms.base import Progress, silent
+from gridveil.mechanisms.base import Progress, make, silent, train_steps
 from gridveil.mechanisms.mosaic.time import HOURS, KINDS, SATURDAY
-from gridveil.mechanisms.registry import make, train_steps
 from gridveil.model.arrays import Floats
 from gridveil.model.errors import BudgetError, GridveilWarning, InputError, UsageError
 from gridveil.model.window import Window

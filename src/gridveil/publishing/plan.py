@@ -8,18 +8,16 @@ from importlib import metadata
 from typing import Any
 
 from gridveil.geography.grid import Grid
-from gridveil.mechanisms.base import Mechanism, Progress, silent
+from gridveil.mechanisms.base import Mechanism, Progress, make, silent, train_steps
 from gridveil.mechanisms.mosaic.time import read_shape
-from gridveil.mechanisms.registry import make, train_steps
 from gridveil.model.arrays import WH_PER_KWH
 from gridveil.model.window import Window
 from gridveil.publishing.spec import LATITUDE, LONGITUDE, Spec
 from gridveil.release.format.facts import GridFacts, WindowFacts
+from gridveil.release.format.files import check_openable
 from gridveil.release.format.label import DebitFacts, StatedBound
-from gridveil.release.format.untrusted import check_openable
-from gridveil.trusted.source.ingest import find_axes, ingest
+from gridveil.trusted.source.ingest import IngestedSource, find_axes, ingest
 from gridveil.trusted.source.report import Report
-from gridveil.trusted.source.source import IngestedSource
 
 version = cache(metadata.version)  # read from a file, which an audit would do thousands of times
 

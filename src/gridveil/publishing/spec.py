@@ -20,9 +20,9 @@ from gridveil.model.arrays import WH_PER_KWH
 from gridveil.model.errors import InputError, UsageError, quote_setting
 from gridveil.model.files import read_small
 from gridveil.model.window import Window, timezone
+from gridveil.trusted.budget import Bound, default_step_bound
+from gridveil.trusted.engines.base.engine import DEFAULT_ENGINE, ENGINES, EngineSettings, check_memory, parse_size
 from gridveil.trusted.engines.base.schema import HouseholdsTable, ReadingsTable, Seconds, kind_of
-from gridveil.trusted.engines.base.settings import DEFAULT_ENGINE, ENGINES, EngineSettings, check_memory, parse_size
-from gridveil.trusted.kernel.bound import Bound, default_step_bound
 from gridveil.trusted.ledger.book import is_address, may_hold_password
 
 T = TypeVar("T")

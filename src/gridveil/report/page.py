@@ -11,7 +11,7 @@ from string import Template
 from typing import NamedTuple
 
 from gridveil.model.files import new_file
-from gridveil.model.progress import Progress, silent
+from gridveil.model.running import Progress, silent
 from gridveil.release.format import wording
 from gridveil.release.format.documents import bibtex, cite
 from gridveil.release.format.files import VALUES

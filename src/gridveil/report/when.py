@@ -15,8 +15,7 @@ from gridveil.model.arrays import Floats
 from gridveil.model.window import Window
 from gridveil.release.query.open import Answer, QueryAnswers, Release
 from gridveil.release.query.profile import time_zone, typical
-from gridveil.report.figures.axis import round_times
-from gridveil.report.figures.chart import ChartLine, line_chart
+from gridveil.report.figures.chart import ChartLine, line_chart, round_times
 from gridveil.report.formatting import amount, interval, moment, per, span
 
 MAX_POINTS = 1000

@@ -9,13 +9,12 @@ from html import escape
 import numpy as np
 from numpy.typing import NDArray
 
-from gridveil.geography.grid import Grid
-from gridveil.geography.ground import find_cell_size
+from gridveil.geography.grid import Grid, find_cell_size
 from gridveil.model.arrays import Floats
 from gridveil.release.export.table import to_lonlat
 from gridveil.release.query.highest import High, highest, order_in_words, values_at
 from gridveil.release.query.open import Release
-from gridveil.report.figures.axis import short
+from gridveil.report.figures.chart import short
 from gridveil.report.figures.maps import ColourScale, bar_uri, hatch_uri, map_uri
 from gridveil.report.formatting import amount, interval, per
 from gridveil.report.when import DayPart

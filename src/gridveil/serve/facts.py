@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 from pydantic import Field, JsonValue
 
-from gridveil.geography.grid import Grid
-from gridveil.geography.ground import find_cell_size, make_lattice
+from gridveil.geography.grid import Grid, find_cell_size, make_lattice
 from gridveil.model.errors import InputError
 from gridveil.model.window import Window
 from gridveil.release.export.table import DECIMALS

@@ -19,7 +19,7 @@ from gridveil.geography.area import Area
 from gridveil.geography.grid import Grid, index_range
 from gridveil.model.errors import UsageError
 from gridveil.model.window import Window
-from gridveil.release.query.times import step_range
+from gridveil.release.query.open import step_range
 
 JSON = "application/json"
 Range = tuple[int, int]

@@ -15,9 +15,8 @@ from gridveil.model.arrays import Floats
 from gridveil.publishing.run import publish
 from gridveil.publishing.spec import DEFAULT_MECHANISM
 from gridveil.release.query.open import Release, open_release
-from gridveil.simulate.rehearse import RelativeError, mre, range_sums, wape
+from gridveil.simulate.rehearse import WORKLOADS, RelativeError, draw_workload, mre, range_sums, wape
 from gridveil.simulate.town import DEMO_GRID, DEMO_WINDOW, demo_town
-from gridveil.simulate.workloads import WORKLOADS, draw_workload
 
 EPSILON = 3
 MECHANISMS = (DEFAULT_MECHANISM, "even")

@@ -17,16 +17,15 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from gridveil.geography.grid import Grid
 from gridveil.model.arrays import Floats
-from gridveil.model.progress import Progress, silent
-from gridveil.report.figures.axis import round_times, short
-from gridveil.report.figures.chart import ChartLine, line_chart
+from gridveil.model.running import Progress, silent
+from gridveil.report.figures.chart import ChartLine, line_chart, round_times, short
 from gridveil.report.figures.maps import ColourScale
 from gridveil.report.formatting import per, span
 from gridveil.report.page import PageSection, write_report
 from gridveil.report.when import swatch
 from gridveil.report.where import draw_map, draw_scale, ground_of
 from gridveil.simulate.demo import Comparison, DemoCurve, DemoPlace, Score
-from gridveil.simulate.workloads import QUERIES
+from gridveil.simulate.rehearse import QUERIES
 
 WARNING = "This comparison is possible only because the town is invented: a real publication never shows the truth."
 MAP_PIXELS = 360

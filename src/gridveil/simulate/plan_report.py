@@ -14,8 +14,7 @@ from rich.table import Column, Table
 
 from gridveil.release.format.facts import attack_rates
 from gridveil.release.format.wording import AttackStatement, describe_attacks, high_epsilon
-from gridveil.report.figures.axis import short
-from gridveil.report.figures.style import COLOURS, INK, LINE, QUIET, spaced
+from gridveil.report.figures.chart import COLOURS, INK, LINE, QUIET, short, spaced
 from gridveil.simulate.plan_queries import format_length, name_places
 from gridveil.simulate.planning import USEFUL, Outlook
 

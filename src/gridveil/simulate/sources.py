@@ -11,8 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from gridveil.geography.grid import Grid
 from gridveil.model.arrays import Ints
 from gridveil.model.window import Window
-from gridveil.trusted.budget import PureDP
-from gridveil.trusted.kernel.bound import Bound
+from gridveil.trusted.budget import Bound, PureDP
 from gridveil.trusted.kernel.kernel import Kernel
 from gridveil.trusted.kernel.staircase import Staircase
 

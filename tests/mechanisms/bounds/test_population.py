@@ -17,8 +17,7 @@ from gridveil.mechanisms.bounds import (
 )
 from gridveil.model.window import Window
 from gridveil.simulate.sources import ArraySource, SeededLaplace
-from gridveil.trusted.budget import PureDP
-from gridveil.trusted.kernel.bound import Bound
+from gridveil.trusted.budget import Bound, PureDP
 from gridveil.trusted.kernel.kernel import Kernel
 from gridveil.uncertainty import Estimate, LinearNoise, NoisyParts, Replicates
 

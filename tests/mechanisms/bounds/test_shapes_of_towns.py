@@ -7,10 +7,9 @@ import pytest
 
 from gridveil.mechanisms.bounds import DRAWS, choose_common_bound, choose_space_bound
 from gridveil.mechanisms.bounds.bounds import compute_noise_variance
-from gridveil.mechanisms.bounds.histogram import Bins
-from gridveil.mechanisms.bounds.population import TotalsDistribution, fit_population
+from gridveil.mechanisms.bounds.population import Bins, TotalsDistribution, fit_population
 from gridveil.model.window import Window
-from gridveil.trusted.kernel.bound import Bound
+from gridveil.trusted.budget import Bound
 
 HOURS = 120
 BINS = Bins.of(Window(datetime(2013, 2, 4, tzinfo=UTC), timedelta(hours=1), HOURS), Bound(23_000, 23_000 * HOURS))

@@ -7,10 +7,17 @@ import numpy as np
 import pytest
 
 from gridveil.mechanisms.bounds import choose_common_bound, choose_space_bound
-from gridveil.mechanisms.bounds.histogram import HEAVY_CHANCE, RATIO, WIDE_RATIOS, Bins, Shapes
-from gridveil.mechanisms.bounds.population import TotalsDistribution, fit_population
+from gridveil.mechanisms.bounds.population import (
+    HEAVY_CHANCE,
+    RATIO,
+    WIDE_RATIOS,
+    Bins,
+    Shapes,
+    TotalsDistribution,
+    fit_population,
+)
 from gridveil.model.window import Window
-from gridveil.trusted.kernel.bound import Bound
+from gridveil.trusted.budget import Bound
 
 HOURS, TOWNS = 120, 20
 BINS = Bins.of(Window(datetime(2013, 2, 4, tzinfo=UTC), timedelta(hours=1), HOURS), Bound(23_000, 23_000 * HOURS))

@@ -8,14 +8,13 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
+from gridveil.mechanisms.base import make
 from gridveil.mechanisms.mosaic import Mosaic
-from gridveil.mechanisms.mosaic.measured import divide_budget
-from gridveil.mechanisms.registry import make
+from gridveil.mechanisms.mosaic.mechanism import divide_budget
 from gridveil.model.window import Window
-from gridveil.simulate.rehearse import mre, range_sums
+from gridveil.simulate.rehearse import draw_workload, mre, range_sums
 from gridveil.simulate.sources import kernel_on
-from gridveil.simulate.workloads import draw_workload
-from gridveil.trusted.kernel.bound import Bound
+from gridveil.trusted.budget import Bound
 from gridveil.uncertainty import Posterior
 
 START = datetime(2013, 2, 4, tzinfo=UTC)

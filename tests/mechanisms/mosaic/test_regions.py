@@ -17,8 +17,7 @@ from gridveil.model.window import Window
 from gridveil.research.datasets.dataset import Dataset, PlacedDataset
 from gridveil.research.datasets.synthetic import make_districts
 from gridveil.simulate.sources import ArraySource, SeededLaplace
-from gridveil.trusted.budget import PureDP
-from gridveil.trusted.kernel.bound import Bound
+from gridveil.trusted.budget import Bound, PureDP
 from gridveil.trusted.kernel.kernel import Kernel
 from gridveil.trusted.kernel.session import Measurement
 

@@ -5,8 +5,7 @@ import pytest
 
 from gridveil.geography.grid import Grid
 from gridveil.mechanisms.bounds.population import TotalsDistribution
-from gridveil.mechanisms.inference.quadtree import choose_level
-from gridveil.mechanisms.inference.space import estimate_space
+from gridveil.mechanisms.inference.space import choose_level, estimate_space
 from gridveil.simulate.sources import SeededLaplace
 from gridveil.trusted.kernel.session import Measurement
 from gridveil.trusted.kernel.staircase import choose_staircase

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 import pytest
 
-from gridveil.mechanisms.mosaic.calendar_prior import CalendarPrior, PriorSpread, sum_groups
+from gridveil.mechanisms.mosaic.steps import CalendarPrior, PriorSpread, sum_groups
 from gridveil.model.window import Window
 
 SPREAD = PriorSpread(0.3, 0.05, 0.1)

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 import pytest
 
-from gridveil.mechanisms.mosaic.runs import choose_runs, plan_time
+from gridveil.mechanisms.mosaic.steps import choose_runs, plan_time
 from gridveil.model.window import Window
 
 START = datetime(2013, 1, 14, tzinfo=UTC)

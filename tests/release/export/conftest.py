@@ -11,7 +11,7 @@ from tests.release.conftest import GRID, WINDOW, make_estimate, make_label
 
 from gridveil.geography.grid import Grid
 from gridveil.model.window import Window
-from gridveil.release.format.write import write_release
+from gridveil.release.format.netcdf import write_release
 from gridveil.release.query.open import Release, open_release
 from gridveil.uncertainty import Estimate, LinearNoise, Posterior
 

@@ -8,7 +8,7 @@ from matplotlib.image import imread
 from matplotlib.text import Annotation
 
 from gridveil.report.figures.burn_down import LOST, SPENT, FigureWords, SpentBar, draw_releases, draw_windows
-from gridveil.report.figures.style import as_file
+from gridveil.report.figures.chart import as_file
 
 WORDS = FigureWords("west $x$ <London>: epsilon 1 of 10 is left", "Unit: household.")
 LONG = "The whole of west London, half-hourly, with a finer grid"

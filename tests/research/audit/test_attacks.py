@@ -31,8 +31,7 @@ from gridveil.research.audit.transcript import TranscriptEntry, TranscriptPair
 from gridveil.research.datasets.dataset import Dataset, PlacedDataset
 from gridveil.research.nonprivate.count_rule import CountRule
 from gridveil.simulate.sources import ArraySource
-from gridveil.trusted.budget import attacker_rate
-from gridveil.trusted.kernel.bound import Bound
+from gridveil.trusted.budget import Bound, attacker_rate
 from gridveil.trusted.kernel.noise import ExactNoise
 
 ROOT = Path(__file__).parents[3]

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gridveil.mechanisms.registry import list_names
+from gridveil.mechanisms.base import list_names
 from gridveil.research.audit import study
 from gridveil.research.audit.bound import lower_bound
 from gridveil.research.audit.canaries import list_canaries

@@ -11,7 +11,7 @@ from gridveil.model.errors import GridveilError
 from gridveil.research.audit.canaries import STEPS, TRAIN, list_canaries, make_worlds, worst_of_tree
 from gridveil.research.audit.effort import SMALL_CANARY
 from gridveil.research.audit.transcript import Recorder, Repeater, TranscriptEntry, log_ratio, ratios, worst_ratio
-from gridveil.trusted.kernel.bound import Bound
+from gridveil.trusted.budget import Bound
 from gridveil.trusted.kernel.noise import ExactNoise
 from gridveil.trusted.kernel.staircase import Staircase
 from gridveil.trusted.kernel.transforms import Haar

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from tests.codes import has_code
 
-from gridveil.mechanisms import registry as mechanisms
+from gridveil.mechanisms import base as mechanisms
 from gridveil.model.errors import UsageError
 from gridveil.research import nonprivate
 

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 from gridveil.geography.grid import Grid
 from gridveil.model.window import Window
 from gridveil.research.datasets.dataset import Dataset, PlacedDataset
-from gridveil.trusted.kernel.bound import Bound
+from gridveil.trusted.budget import Bound
 
 BOUND = Bound(step=2000, window=20_000)
 """Yardsticks make no use of it."""

@@ -4,14 +4,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gridveil.mechanisms.registry import COMPARISON_ONLY
+from gridveil.mechanisms.base import COMPARISON_ONLY
 from gridveil.research.compare.bounds import own_bound
 from gridveil.research.compare.compare import all_methods
 from gridveil.research.compare.trial import steps_before
 from gridveil.research.paper import experiments
 from gridveil.research.paper.experiments import FULL, QUICK, SLOW, make_stages
-from gridveil.research.paper.towns import LONDON, LONDON_TUNED_FROM, PaperTowns, common_bound, method_bound
-from gridveil.trusted.kernel.bound import Bound
+from gridveil.research.paper.trials import LONDON, LONDON_TUNED_FROM, PaperTowns, common_bound, method_bound
+from gridveil.trusted.budget import Bound
 
 
 def test_the_full_run_has_every_method_placement_and_epsilon_ten_times_under_the_common_bound() -> None:

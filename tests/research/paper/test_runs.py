@@ -4,8 +4,15 @@ import numpy as np
 import pytest
 
 from gridveil.research.paper.experiments import PATTERN_DEPTHS
-from gridveil.research.paper.towns import PaperTowns
-from gridveil.research.paper.trials import LEARNING, PatternTrial, RunPattern, RunRuntime, RuntimeTrial, learn_private
+from gridveil.research.paper.trials import (
+    LEARNING,
+    PaperTowns,
+    PatternTrial,
+    RunPattern,
+    RunRuntime,
+    RuntimeTrial,
+    learn_private,
+)
 
 torch = pytest.importorskip("torch")
 

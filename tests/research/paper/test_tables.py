@@ -23,8 +23,8 @@ from gridveil.research.paper.tables import (
     select,
     write_tables,
 )
-from gridveil.research.paper.towns import STANDINS, plain_clip
-from gridveil.simulate.workloads import AUTHORS, WORKLOADS
+from gridveil.research.paper.trials import STANDINS, plain_clip
+from gridveil.simulate.rehearse import AUTHORS, WORKLOADS
 
 
 def record(mechanism: str, mre: float | None, **facts: object) -> dict[str, Any]:

@@ -11,9 +11,9 @@ from tests.trusted.ledger.conftest import database, new_postgres
 
 from gridveil.geography.grid import Grid
 from gridveil.model.window import Window
+from gridveil.trusted.budget import Bound
+from gridveil.trusted.engines.base.engine import EngineSettings
 from gridveil.trusted.engines.base.schema import HouseholdsTable, ReadingsTable
-from gridveil.trusted.engines.base.settings import EngineSettings
-from gridveil.trusted.kernel.bound import Bound
 from gridveil.trusted.source.ingest import ingest
 from gridveil.trusted.source.report import Report
 

@@ -9,7 +9,7 @@ import sys
 import pytest
 from tests.trusted.engines import java
 
-from gridveil.trusted.engines.base.settings import EngineSettings
+from gridveil.trusted.engines.base.engine import EngineSettings
 from gridveil.trusted.engines.spark.engine import SparkEngine
 from gridveil.trusted.engines.spark.session import CODE_CACHE, LOGGING, silence_pandas_warning
 

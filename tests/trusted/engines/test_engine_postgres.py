@@ -8,7 +8,7 @@ import pytest
 from tests.trusted.engines.cases import Case, asked, clean, poisoned, write
 from tests.trusted.engines.postgres_tables import fitting, load
 
-from gridveil.trusted.engines.base.settings import EngineSettings
+from gridveil.trusted.engines.base.engine import EngineSettings
 from gridveil.trusted.source.report import Report
 
 

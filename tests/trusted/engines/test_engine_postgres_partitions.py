@@ -13,8 +13,8 @@ import psycopg
 import pytest
 
 from gridveil.model.window import Window
+from gridveil.trusted.engines.base.engine import EngineSettings
 from gridveil.trusted.engines.base.schema import ReadingsTable
-from gridveil.trusted.engines.base.settings import EngineSettings
 from gridveil.trusted.engines.postgres.engine import PostgresEngine
 
 FEBRUARY = Window(datetime(2013, 2, 4, tzinfo=UTC), timedelta(hours=1), 24 * 7)

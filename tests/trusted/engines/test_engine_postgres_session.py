@@ -19,11 +19,11 @@ from tests.trusted.engines.conftest import HOMES, SQUARE
 from tests.work import wait_until
 
 from gridveil.model.errors import GridveilError, InputError, MissingExtraError, UsageError
+from gridveil.trusted.budget import Bound
+from gridveil.trusted.engines.base.engine import EngineSettings
 from gridveil.trusted.engines.base.schema import HouseholdsTable, ReadingsTable
-from gridveil.trusted.engines.base.settings import EngineSettings
 from gridveil.trusted.engines.postgres.engine import PostgresEngine
 from gridveil.trusted.engines.postgres.session import PostgresSession
-from gridveil.trusted.kernel.bound import Bound
 from gridveil.trusted.source.ingest import ingest
 
 READINGS = (

@@ -15,8 +15,8 @@ from tests.trusted.engines.conftest import HOMES
 from gridveil.geography.grid import Grid
 from gridveil.model.errors import InputError
 from gridveil.model.window import Window
+from gridveil.trusted.engines.base.engine import EngineSettings
 from gridveil.trusted.engines.base.schema import HouseholdsTable
-from gridveil.trusted.engines.base.settings import EngineSettings
 from gridveil.trusted.engines.postgres.engine import PostgresEngine
 
 FINE = "('b', '2013-02-04 01:00', 1)"

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from tests.trusted.engines import cases, spark
 
-from gridveil.trusted.engines.base.settings import EngineSettings
+from gridveil.trusted.engines.base.engine import EngineSettings
 
 
 @pytest.mark.parametrize("case", [cases.clean(), *cases.poisoned()], ids=lambda case: case.name)

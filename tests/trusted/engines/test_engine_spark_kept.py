@@ -15,12 +15,11 @@ from tests.trusted.engines import spark
 
 from gridveil.geography.grid import Grid
 from gridveil.model.errors import InputError
-from gridveil.model.progress import Progress, silent
+from gridveil.model.running import Progress, silent
 from gridveil.model.window import Window
+from gridveil.trusted.budget import Bound
 from gridveil.trusted.engines.base.schema import HouseholdsTable, ReadingsTable
-from gridveil.trusted.kernel.bound import Bound
-from gridveil.trusted.source.ingest import RESOLVE_STAGE, ingest
-from gridveil.trusted.source.source import IngestedSource
+from gridveil.trusted.source.ingest import RESOLVE_STAGE, IngestedSource, ingest
 
 START = datetime(2013, 2, 4, tzinfo=UTC)
 WINDOW = Window(START, timedelta(hours=1), 8)

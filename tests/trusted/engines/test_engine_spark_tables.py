@@ -16,9 +16,8 @@ from tests.trusted.conftest import WINDOW
 from tests.trusted.engines import spark
 
 from gridveil.model.errors import GridveilError, InputError, MissingExtraError, UsageError
-from gridveil.trusted.engines.base.engine import fetch_rows
+from gridveil.trusted.engines.base.engine import EngineSettings, fetch_rows
 from gridveil.trusted.engines.base.schema import ReadingsTable
-from gridveil.trusted.engines.base.settings import EngineSettings
 from gridveil.trusted.engines.spark import session as spark_session
 from gridveil.trusted.source.rules import select_readings
 

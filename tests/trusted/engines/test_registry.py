@@ -13,7 +13,7 @@ from gridveil.cli import options
 from gridveil.model.errors import UsageError
 from gridveil.publishing.plan import Plan
 from gridveil.publishing.spec import make_spec
-from gridveil.trusted.engines.base.settings import ENGINES, EngineSettings, connect
+from gridveil.trusted.engines.base.engine import ENGINES, EngineSettings, connect
 
 CODE = """
 class Warehouse:

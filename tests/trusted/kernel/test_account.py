@@ -12,9 +12,9 @@ from tests.codes import has_code
 
 from gridveil.model.errors import UsageError
 from gridveil.model.window import Window
+from gridveil.trusted.budget import Bound
 from gridveil.trusted.kernel import account as account_module
 from gridveil.trusted.kernel.account import Account, Marks, worst_loss
-from gridveil.trusted.kernel.bound import Bound
 
 SHAPE = (2, 3, 4)
 WINDOW = Window(datetime(2013, 2, 4, tzinfo=UTC), timedelta(hours=1), SHAPE[2])

@@ -15,12 +15,11 @@ from gridveil.geography.grid import Grid
 from gridveil.mechanisms.literature.even import Even
 from gridveil.mechanisms.literature.identity import Identity
 from gridveil.model.errors import BudgetError, UsageError
-from gridveil.model.limits import DEFAULT_LIMITS, Limits
+from gridveil.model.running import DEFAULT_LIMITS, Limits
 from gridveil.model.window import Window
 from gridveil.research.audit.transcript import Recorder
 from gridveil.simulate.sources import InventedSource, Nobody, SeededLaplace
-from gridveil.trusted.budget import PureDP
-from gridveil.trusted.kernel.bound import Bound
+from gridveil.trusted.budget import Bound, PureDP
 from gridveil.trusted.kernel.kernel import SUM_STAGE, Kernel
 from gridveil.trusted.kernel.noise import check_scales
 from gridveil.trusted.kernel.transforms import Haar

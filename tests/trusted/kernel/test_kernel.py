@@ -19,12 +19,11 @@ from gridveil.geography.grid import Grid
 from gridveil.model.errors import BudgetError, UsageError
 from gridveil.model.window import Window
 from gridveil.simulate.sources import ArraySource, SeededLaplace, kernel_on
-from gridveil.trusted.budget import PureDP
+from gridveil.trusted.budget import Bound, PureDP
 from gridveil.trusted.kernel import kernel as kernel_module
-from gridveil.trusted.kernel.bound import Bound
 from gridveil.trusted.kernel.kernel import Kernel
 from gridveil.trusted.kernel.noise import ExactNoise
-from gridveil.trusted.kernel.questions.sums import ask_sums
+from gridveil.trusted.kernel.questions import ask_sums
 
 WINDOW = Window(datetime(2013, 2, 4, tzinfo=UTC), timedelta(hours=1), 4)
 BOUND = Bound(step=10, window=25)

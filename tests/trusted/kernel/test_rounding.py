@@ -8,8 +8,8 @@ import pytest
 
 from gridveil.model.window import Window
 from gridveil.simulate.sources import kernel_on
+from gridveil.trusted.budget import Bound
 from gridveil.trusted.kernel.account import ROUNDING
-from gridveil.trusted.kernel.bound import Bound
 from gridveil.trusted.kernel.kernel import Kernel
 
 STEPS = 7

@@ -12,7 +12,7 @@ from tests.codes import has_code
 from gridveil.model.errors import BudgetError, UsageError
 from gridveil.model.window import Window
 from gridveil.simulate.sources import SeededLaplace, Tape, kernel_on
-from gridveil.trusted.kernel.bound import Bound
+from gridveil.trusted.budget import Bound
 from gridveil.trusted.kernel.kernel import Kernel
 from gridveil.trusted.kernel.labels import count_crowding
 from gridveil.trusted.kernel.staircase import Staircase, choose_staircase

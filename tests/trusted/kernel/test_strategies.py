@@ -10,11 +10,10 @@ from tests.codes import has_code
 from gridveil.model.errors import BudgetError, UsageError
 from gridveil.model.window import Window
 from gridveil.simulate.sources import kernel_on
-from gridveil.trusted.kernel.bound import Bound
+from gridveil.trusted.budget import Bound
 from gridveil.trusted.kernel.kernel import Kernel
-from gridveil.trusted.kernel.questions.deviations import compute_deviations, count_sizes
-from gridveil.trusted.kernel.questions.question import LARGEST
-from gridveil.trusted.kernel.questions.strategies import Factor, apply_factors, round_factor
+from gridveil.trusted.kernel.questions import LARGEST
+from gridveil.trusted.kernel.strategies import Factor, apply_factors, compute_deviations, count_sizes, round_factor
 from gridveil.trusted.kernel.transforms import Fourier, Haar
 
 WINDOW = Window(datetime(2013, 2, 4, tzinfo=UTC), timedelta(hours=1), 4)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from gridveil.model.errors import UsageError
-from gridveil.trusted.kernel.bound import Bound
+from gridveil.trusted.budget import Bound
 from gridveil.trusted.kernel.transforms import Fourier, Haar
 
 

@@ -9,13 +9,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from gridveil.geography.grid import Grid
-from gridveil.model.limits import Limits
+from gridveil.model.running import Limits
 from gridveil.model.window import Window
+from gridveil.trusted.budget import Bound
+from gridveil.trusted.engines.base.engine import EngineSettings
 from gridveil.trusted.engines.base.schema import HouseholdsTable, ReadingsTable
-from gridveil.trusted.engines.base.settings import EngineSettings
-from gridveil.trusted.kernel.bound import Bound
+from gridveil.trusted.source.ingest import IngestedSource
 from gridveil.trusted.source.report import Report
-from gridveil.trusted.source.source import IngestedSource
 
 START = datetime(2013, 2, 4, tzinfo=UTC)
 WINDOW = Window(START, timedelta(hours=1), 6)

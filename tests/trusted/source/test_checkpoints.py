@@ -6,8 +6,8 @@ import pytest
 
 from gridveil.geography.grid import Grid
 from gridveil.model.window import Window
+from gridveil.trusted.engines.base.engine import EngineSettings
 from gridveil.trusted.engines.base.schema import HouseholdsTable, ReadingsTable
-from gridveil.trusted.engines.base.settings import EngineSettings
 from gridveil.trusted.engines.duckdb.engine import DuckDBEngine
 from gridveil.trusted.source.parts import make_run_key
 

@@ -27,17 +27,17 @@ from gridveil.model.errors import InputError, UsageError
 from gridveil.model.window import Window
 from gridveil.publishing import run as publication
 from gridveil.publishing import spec
+from gridveil.trusted.engines.base.engine import EngineSettings
 from gridveil.trusted.engines.base.schema import HouseholdsTable, ReadingsTable
-from gridveil.trusted.engines.base.settings import EngineSettings
 from gridveil.trusted.engines.duckdb.engine import DuckDBEngine
 from gridveil.trusted.source import parts as checkpoints
-from gridveil.trusted.source.clock import Clock
 from gridveil.trusted.source.ingest import ingest
+from gridveil.trusted.source.rules import Clock
 
 CHILD = """
 import json, signal, sys
 from pathlib import Path
-from gridveil.trusted.engines.base.settings import EngineSettings
+from gridveil.trusted.engines.base.engine import EngineSettings
 from gridveil.trusted.source.ingest import ingest
 from gridveil.trusted.engines.base.schema import HouseholdsTable, ReadingsTable
 from tests.trusted.source.parted import APART, GRID, WINDOW, told

@@ -10,7 +10,7 @@ from tests.codes import has_code
 
 from gridveil.model.errors import InputError, UsageError
 from gridveil.model.window import Window
-from gridveil.trusted.engines.base.partitions import Partitions, find_partitions, has_fields, list_window_files
+from gridveil.trusted.engines.base.schema import Partitions, find_partitions, has_fields, list_window_files
 
 HOUR = timedelta(hours=1)
 WEEK = Window(datetime(2013, 3, 24, 23, tzinfo=UTC), HOUR, 168)

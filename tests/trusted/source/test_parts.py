@@ -19,10 +19,9 @@ from tests.trusted.source.parted import APART, APART_SETTINGS, BOUND, GRID, ROWS
 
 from gridveil.cli.main import main
 from gridveil.model.errors import GridveilError, InputError
-from gridveil.model.limits import Limits
-from gridveil.trusted.engines.base.engine import fetch_rows
+from gridveil.model.running import Limits
+from gridveil.trusted.engines.base.engine import EngineSettings, fetch_rows
 from gridveil.trusted.engines.base.schema import ReadingsTable
-from gridveil.trusted.engines.base.settings import EngineSettings
 from gridveil.trusted.engines.duckdb.engine import DuckDBEngine
 from gridveil.trusted.source.ingest import ingest
 from gridveil.trusted.source.parts import is_doubtful, sum_contributions

@@ -17,9 +17,9 @@ from tests.codes import has_code
 from tests.trusted.source.parted import APART, APART_SETTINGS, GRID, ROWS, WINDOW, kept, told, write
 
 from gridveil.model.errors import InputError
-from gridveil.model.limits import Limits
+from gridveil.model.running import Limits
+from gridveil.trusted.engines.base.engine import EngineSettings
 from gridveil.trusted.engines.base.schema import HouseholdsTable, ReadingsTable
-from gridveil.trusted.engines.base.settings import EngineSettings
 from gridveil.trusted.engines.duckdb import parquet_table as slices
 from gridveil.trusted.engines.duckdb.engine import DuckDBEngine
 from gridveil.trusted.engines.duckdb.parquet_table import bind_parquet, plan_slices, read_types

@@ -16,9 +16,8 @@ from tests.trusted.conftest import HOMES
 from tests.trusted.source.parted import APART_SETTINGS
 
 from gridveil.model.errors import InputError
-from gridveil.trusted.engines.base.engine import fetch_rows
+from gridveil.trusted.engines.base.engine import EngineSettings, fetch_rows
 from gridveil.trusted.engines.base.schema import ReadingsTable
-from gridveil.trusted.engines.base.settings import EngineSettings
 from gridveil.trusted.engines.duckdb.engine import DuckDBEngine
 
 WHEN = [datetime(2013, 2, 4), datetime(2013, 2, 4, 1)]  # noqa: DTZ001  # timestamps without zone are the point

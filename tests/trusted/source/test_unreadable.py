@@ -12,7 +12,7 @@ import pytest
 from tests.codes import has_code
 
 from gridveil.model.errors import GridveilError, InputError
-from gridveil.trusted.engines.base.settings import EngineSettings
+from gridveil.trusted.engines.base.engine import EngineSettings
 from gridveil.trusted.engines.duckdb.engine import DuckDBEngine
 
 ROWS = 10_000

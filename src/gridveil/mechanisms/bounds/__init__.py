@@ -7,8 +7,7 @@ from gridveil.mechanisms.bounds.bounds import (
     choose_space_bound,
     debias_estimate,
 )
-from gridveil.mechanisms.bounds.histogram import histogram_epsilon
-from gridveil.mechanisms.bounds.population import DRAWS, TotalsDistribution, measure_population
+from gridveil.mechanisms.bounds.population import DRAWS, TotalsDistribution, histogram_epsilon, measure_population
 
 __all__ = [
     "DRAWS",

@@ -7,11 +7,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from gridveil.mechanisms.bounds.histogram import histogram_epsilon
-from gridveil.mechanisms.bounds.population import TotalsDistribution, measure_population
-from gridveil.mechanisms.inference.marginals import compute_even_share
+from gridveil.mechanisms.bounds.population import TotalsDistribution, histogram_epsilon, measure_population
+from gridveil.mechanisms.inference.totals import compute_even_share
 from gridveil.model.arrays import Floats
-from gridveil.trusted.kernel.bound import Bound
+from gridveil.trusted.budget import Bound
 from gridveil.trusted.kernel.session import NoiseKind, Session
 from gridveil.uncertainty import Estimate
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gridveil.mechanisms.base import Progress, silent
-from gridveil.mechanisms.inference.marginals import Share
+from gridveil.mechanisms.inference.totals import Share
 from gridveil.model.arrays import Floats, Ints
 from gridveil.trusted.kernel.session import Session
 from gridveil.uncertainty import Estimate, NoisyParts

@@ -8,7 +8,7 @@ from typing import Annotated
 from pydantic import Field
 
 from gridveil.mechanisms.base import Progress, silent
-from gridveil.mechanisms.inference.marginals import Marginals, Share, make_product_estimate, measure_marginals, project
+from gridveil.mechanisms.inference.totals import Marginals, Share, make_product_estimate, measure_marginals, project
 from gridveil.model.arrays import Floats
 from gridveil.trusted.kernel.session import Session
 from gridveil.uncertainty import Estimate

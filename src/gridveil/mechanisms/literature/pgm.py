@@ -9,7 +9,7 @@ import numpy as np
 from pydantic import Field
 
 from gridveil.mechanisms.base import Progress, silent
-from gridveil.mechanisms.inference.marginals import Marginals, Share, make_product_estimate, measure_marginals
+from gridveil.mechanisms.inference.totals import Marginals, Share, make_product_estimate, measure_marginals
 from gridveil.model.arrays import Floats
 from gridveil.trusted.kernel.session import Session
 from gridveil.uncertainty import Estimate

@@ -12,8 +12,8 @@ from zoneinfo import ZoneInfo
 
 import numpy as np
 
-from gridveil.mechanisms.inference.marginals import project
-from gridveil.mechanisms.mosaic.calendar_prior import SPREADS, CalendarPrior, PriorSpread, SummedPrior, sum_groups
+from gridveil.mechanisms.inference.totals import project
+from gridveil.mechanisms.mosaic.steps import SPREADS, CalendarPrior, PriorSpread, SummedPrior, sum_groups
 from gridveil.model.arrays import Floats, Ints
 from gridveil.model.errors import InputError
 from gridveil.model.files import read_small

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gridveil.mechanisms.inference.quadtree import QuadtreeLevel, depth_of_pillars, make_levels
+from gridveil.mechanisms.inference.space import QuadtreeLevel, depth_of_pillars, make_levels
 from gridveil.mechanisms.stpt.parts import compute_posterior_mean, shrink
 from gridveil.mechanisms.stpt.series import Pattern
 from gridveil.model.arrays import Floats, Ints

@@ -9,7 +9,7 @@ import numpy as np
 from pydantic import Field
 
 from gridveil.mechanisms.base import Progress, silent
-from gridveil.mechanisms.inference.quadtree import depth_of_quarters, make_levels
+from gridveil.mechanisms.inference.space import depth_of_quarters, make_levels
 from gridveil.mechanisms.stpt.blocks import BlockSums, distribute, measure_blocks, sum_runs
 from gridveil.mechanisms.stpt.parts import MIN_FRACTION, Calibration, Quantizer, Spread, quantize, release_parts
 from gridveil.mechanisms.stpt.series import Pattern, make_equal_slices, make_weighted_slices, measure_series

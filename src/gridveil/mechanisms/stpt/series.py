@@ -8,7 +8,7 @@ from itertools import count
 
 import numpy as np
 
-from gridveil.mechanisms.inference.quadtree import QuadtreeLevel
+from gridveil.mechanisms.inference.space import QuadtreeLevel
 from gridveil.mechanisms.stpt.parts import shrink
 from gridveil.model.arrays import Floats, Ints
 from gridveil.model.errors import UsageError

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gridveil.model.errors import UsageError
-from gridveil.model.progress import Progress, silent
 from gridveil.model.registry import Registry
+from gridveil.model.running import Progress, silent
 
 if TYPE_CHECKING:
     from gridveil.release.query.open import Release

@@ -11,7 +11,7 @@ import pyarrow as pa
 from pyarrow import csv
 
 from gridveil.model.files import new_file
-from gridveil.model.progress import Progress
+from gridveil.model.running import Progress
 from gridveil.release.export import Exporter
 from gridveil.release.export.table import PUBLIC, LongTable, about, slabs
 from gridveil.release.format.files import LABEL

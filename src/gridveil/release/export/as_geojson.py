@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from gridveil.geography.grid import Grid
 from gridveil.model.arrays import Floats
 from gridveil.model.files import new_file
-from gridveil.model.progress import Progress
+from gridveil.model.running import Progress
 from gridveil.release.export import Exporter
 from gridveil.release.export.table import MEASURES, PUBLIC, about, area_ids, outlines, slabs, to_lonlat
 from gridveil.release.format import wording

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 
 from gridveil.geography.grid import Grid
 from gridveil.model.files import new_file
-from gridveil.model.progress import Progress
+from gridveil.model.running import Progress
 from gridveil.release.export import Exporter
 from gridveil.release.export.table import MEASURES, PUBLIC, SLAB, LongTable, about, outlines, slabs
 from gridveil.release.query.open import Release

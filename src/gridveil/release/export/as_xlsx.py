@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from gridveil.model.files import new_file
-from gridveil.model.progress import Progress
+from gridveil.model.running import Progress
 from gridveil.release.export import Exporter
 from gridveil.release.export.table import MEASURES, PUBLIC, LongTable, remarks, slabs
 from gridveil.release.format.label import Label, describe

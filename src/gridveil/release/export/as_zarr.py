@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, DTypeLike
 
 from gridveil.geography.grid import Grid
 from gridveil.model.files import new_folder
-from gridveil.model.progress import Progress
+from gridveil.model.running import Progress
 from gridveil.release.export import Exporter
 from gridveil.release.export.table import about, slabs
 from gridveil.release.format import hdf5_file as cf

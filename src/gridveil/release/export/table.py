@@ -10,10 +10,9 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from gridveil.geography.grid import Grid, edges
-from gridveil.geography.ground import convert_to_lonlat
+from gridveil.geography.grid import Grid, convert_to_lonlat, edges
 from gridveil.model.arrays import Floats
-from gridveil.model.progress import Progress, silent
+from gridveil.model.running import Progress, silent
 from gridveil.release.format import wording
 from gridveil.release.format.hdf5_file import time_edges
 from gridveil.release.format.label import warnings

@@ -1,21 +1,190 @@
-"""The files of a release: their names, the label as JSON, and the digests in SHA256SUMS."""
+"""The files of a release: their names, label and digests. Anyone may have written them, so all of it is checked."""
 
 from __future__ import annotations
 
 import hashlib
 import json
+import math
 import os
 import re
+from collections.abc import Iterable, Mapping
+from datetime import date
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
 
-from gridveil.model.errors import GridveilError, InputError
-from gridveil.model.files import ASIDE_PREFIX, check_regular, read_regular
-from gridveil.model.progress import Progress, silent
-from gridveil.release.format.label import Label
-from gridveil.release.format.untrusted import check_content, check_label, read_json
+from gridveil.geography.grid import Grid
+from gridveil.model.errors import GridveilError, InputError, UsageError
+from gridveil.model.files import ASIDE_PREFIX, check_regular, read_regular, read_small
+from gridveil.model.running import Progress, silent
+from gridveil.model.window import Window
+from gridveil.release.format.facts import UNSEEN, attack_rates, rates_agree
+from gridveil.release.format.label import Label, MechanismFacts
+from gridveil.trusted.budget import FALSE_POSITIVES
+
+# Checks of files that anyone may have written, before they are believed.
+
+# Limits on what is read. Anyone may have written a label, and it is shown in terminals, pages and HTTP headers.
+
+INTEGER_LIMIT = 2**63
+MAX_DEPTH = 32
+MAX_VALUES = 2**19  # thirty thousand measurements have fewer
+MAX_TEXT_LENGTH = 2**16
+MIN_YEAR, MAX_YEAR = 1000, 9000  # years; near the ends of the calendar clocks overflow
+ROUNDING = 1e-9
+MAP_AXES = 2
+MAX_CELLS, MAX_AXIS = 2**34, 2**22  # of a cube
+KNOWN_SYSTEMS = {"local", "EPSG:4326"}  # need no look at PROJ's tables, which takes a tenth of a second
+
+
+def read_json(path: Path, largest: int) -> object:
+    """Return the content of a JSON file of at most `largest` bytes: `OSError`, `RecursionError` or `ValueError`.
+
+    Values are counted before anything is built: a few megabytes of empty lists would take a hundred times as many.
+    """
+    text = read_small(path, largest)
+    if sum(map(text.count, "[{,")) > MAX_VALUES:
+        msg = f"it has more than {MAX_VALUES:,} values"
+        raise ValueError(msg)
+    return json.loads(text, object_pairs_hook=_refuse_duplicates)
+
+
+def _refuse_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Refuse an object with two values of one name: readers would differ in which they believe."""
+    found: dict[str, Any] = {}
+    for name, value in pairs:
+        if name in found:
+            msg = f"{name[:60]!r} occurs twice"
+            raise ValueError(msg)
+        found[name] = value
+    return found
+
+
+def check_content(value: object, where: str = "", depth: int = 0) -> None:
+    """Refuse numbers that JSON has not, texts with characters that are not seen, and what is nested too deeply.
+
+    >>> check_content({"title": ["a town", 3, None]})
+    >>> check_content({"title": f"a{chr(13)}town"})
+    Traceback (most recent call last):
+        ...
+    ValueError: title: it has control characters
+    """
+    if depth > MAX_DEPTH:
+        msg = f"it is nested more than {MAX_DEPTH} deep"
+        raise ValueError(msg)
+    if isinstance(value, dict):
+        for key, item in value.items():
+            check_content(str(key), where)
+            check_content(item, f"{where}.{key}".strip("."), depth + 1)
+    elif isinstance(value, list):
+        for item in value:
+            check_content(item, where, depth + 1)
+    elif fault := _find_fault(value):
+        msg = f"{where}: {fault}"
+        raise ValueError(msg)
+
+
+def _find_fault(value: object) -> str | None:
+    if isinstance(value, str):
+        if len(value) > MAX_TEXT_LENGTH:
+            return "it is longer than any text of a label"
+        return "it has control characters" if UNSEEN.search(value) else None
+    if isinstance(value, bool | date) or value is None:
+        return None
+    if isinstance(value, int):
+        return None if abs(value) < INTEGER_LIMIT else "it is larger than any number of a label"
+    if isinstance(value, float):
+        return None if math.isfinite(value) else "it is not a finite number"
+    return f"it is {type(value).__name__}, neither text nor number"
+
+
+def check_label(label: Label) -> None:
+    """Refuse a label whose figures do not follow from each other, or whose place or time make no sense."""
+    privacy = label.privacy
+    if privacy.epsilon_accounted > privacy.epsilon * (1 + ROUNDING):
+        msg = f"epsilon_accounted {privacy.epsilon_accounted} is more than epsilon {privacy.epsilon}"
+        raise ValueError(msg)
+    right = attack_rates(privacy.epsilon)
+    if privacy.attacker_false_positive_rate != FALSE_POSITIVES or not rates_agree(privacy.attack_rates, right):
+        msg = f"attack_rates: they do not follow from epsilon {privacy.epsilon} and {FALSE_POSITIVES} false positives"
+        raise ValueError(msg)
+    if label.ledger_entry is not None and (fault := label.ledger_entry.find_fault(privacy.epsilon)):
+        msg = f"ledger_entry: {fault}"
+        raise ValueError(msg)
+    for window in filter(None, (label.window, label.training_window)):
+        check_window(window.window())
+    label.grid.grid()
+    check_system(label.grid.crs)
+
+
+def check_window(window: Window) -> None:
+    """Refuse a window near the ends of the calendar."""
+    if not (window.start.year >= MIN_YEAR and window.end.year <= MAX_YEAR):
+        msg = (
+            f"a window from {window.start.isoformat()} to {window.end.isoformat()}: not in the years {MIN_YEAR} "
+            f"to {MAX_YEAR}"
+        )
+        raise ValueError(msg)
+
+
+def check_size(shape: tuple[int, ...]) -> None:
+    """Refuse a cube of absurd size."""
+    if math.prod(shape) > MAX_CELLS or max(shape) > MAX_AXIS:
+        msg = f"a cube of {shape} (time, y, x) is larger than any release"
+        raise ValueError(msg)
+
+
+@lru_cache(maxsize=64)
+def check_system(crs: str) -> None:
+    """Refuse a coordinate system that PROJ does not know, or that is not one of maps.
+
+    >>> check_system("EPSG:4978")
+    Traceback (most recent call last):
+        ...
+    gridveil.model.errors.UsageError: coordinate system EPSG:4978 (Geocentric CRS): not one of a flat map
+    """
+    if crs in KNOWN_SYSTEMS:
+        return
+    from gridveil.release.format.hdf5_file import known_system
+
+    system = known_system(crs)
+    if not (system.is_projected or system.is_geographic) or len(system.axis_info) != MAP_AXES:
+        msg = f"coordinate system {crs} ({system.type_name}): not one of a flat map"
+        raise UsageError(msg, code="crs-not-a-map")
+
+
+# What a release must keep to so that it opens again: asked of public settings, before a row is read or a bit spent.
+
+
+def check_openable(
+    grid: Grid, windows: Iterable[Window], texts: Mapping[str, str], parameters: Mapping[str, Any]
+) -> None:
+    """Refuse what a label could hold but no reader would take; the published window comes first.
+
+    >>> from datetime import UTC, datetime, timedelta
+    >>> window = Window(datetime(9500, 1, 1, tzinfo=UTC), timedelta(hours=1), 24)
+    >>> check_openable(Grid(0, 0, 1, 1, nx=2, ny=2), [window], {}, {})
+    Traceback (most recent call last):
+        ...
+    gridveil.model.errors.UsageError: no release could be opened with these settings: a window from
+    9500-01-01T00:00:00+00:00 to 9500-01-02T00:00:00+00:00: not in the years 1000 to 9000
+    """
+    published, *others = windows
+    try:
+        check_size((published.steps, grid.ny, grid.nx))
+        for window in (published, *others):
+            check_window(window)
+        check_system(grid.crs)
+        check_content({name: UNSEEN.sub(" ", text) for name, text in texts.items()})
+        check_content(MechanismFacts(name="", parameters=dict(parameters)).parameters, "parameters")
+    except (ValueError, OverflowError, GridveilError) as error:
+        msg = f"no release could be opened with these settings: {error}"
+        raise UsageError(msg, code="release-unopenable") from error
+
+
+# The files of a release: their names, the label as JSON, and the digests in SHA256SUMS.
 
 VALUES = "consumption.nc"
 LABEL = "label.json"

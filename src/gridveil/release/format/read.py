@@ -16,9 +16,8 @@ from gridveil.model.arrays import StoredPrefix
 from gridveil.model.errors import InputError
 from gridveil.model.files import check_regular
 from gridveil.release.format import hdf5_file as cf
-from gridveil.release.format.files import FORMAT, GROUP, Stored
+from gridveil.release.format.files import FORMAT, GROUP, Stored, check_size
 from gridveil.release.format.label import Label
-from gridveil.release.format.untrusted import check_size
 from gridveil.uncertainty import KINDS
 from gridveil.uncertainty.model import DOUBLE, FLOAT, ErrorModel, Shape
 

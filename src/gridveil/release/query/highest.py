@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 from gridveil.model.arrays import Floats
 from gridveil.model.errors import UsageError
 from gridveil.release.format.read import reading
-from gridveil.release.query.open import Answer, Release
-from gridveil.release.query.times import step_range
+from gridveil.release.query.open import Answer, Release, step_range
 
 # Maps of steps that need not be adjacent.
 

@@ -19,9 +19,9 @@ from pydantic import AfterValidator, BeforeValidator, PlainSerializer, Validatio
 from gridveil.model.errors import InputError
 from gridveil.model.files import replace_file
 from gridveil.release.format.facts import FactsModel, Text
+from gridveil.release.format.files import check_content, read_json
 from gridveil.release.format.label import Label
 from gridveil.release.format.read import CACHED_BYTES, Content, read_content
-from gridveil.release.format.untrusted import check_content, read_json
 
 # The files of a series' releases: opened when they are first needed, and let go when others are needed more.
 

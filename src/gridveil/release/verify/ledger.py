@@ -15,7 +15,7 @@ from gridveil.model.errors import GridveilError, InputError
 from gridveil.model.files import read_regular
 from gridveil.release.format.files import LABEL
 from gridveil.release.format.label import DebitFacts, Label, StatedBound
-from gridveil.trusted.kernel.bound import Bound
+from gridveil.trusted.budget import Bound
 from gridveil.trusted.ledger.chain import Chain, ChainLine
 from gridveil.trusted.ledger.entry import Entry
 from gridveil.trusted.ledger.population import Read
@@ -184,7 +184,7 @@ def _find_debit(ledger: Book, label: Label) -> tuple[Entry, dict[str, str] | Non
 
 def _check_standing(entries: list[Entry], label: Label) -> None:
     """Refuse a label whose amounts are not those of the chain up to its debit."""
-    from gridveil.trusted.ledger.tally import Tally
+    from gridveil.trusted.ledger.chain import Tally
 
     first, *later, debit = entries
     tally = Tally.of([first, *later])

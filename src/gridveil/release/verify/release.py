@@ -16,7 +16,7 @@ import numpy as np
 
 from gridveil.model.errors import GridveilError, InputError
 from gridveil.model.files import read_regular
-from gridveil.model.progress import Progress, silent
+from gridveil.model.running import Progress, silent
 from gridveil.release.format import wording
 from gridveil.release.format.documents import readme
 from gridveil.release.format.files import (

@@ -7,7 +7,7 @@ from itertools import islice, pairwise
 from pathlib import Path
 
 from gridveil.model.errors import InputError
-from gridveil.model.progress import Progress, silent
+from gridveil.model.running import Progress, silent
 from gridveil.release.format.files import LABEL
 from gridveil.release.series.catalogue import CATALOGUE, Catalogue, Listed, is_series, read_catalogue
 from gridveil.release.series.series import SeriesPart, check_alike, read_part

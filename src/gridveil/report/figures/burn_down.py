@@ -9,8 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
-from gridveil.report.figures.axis import short
-from gridveil.report.figures.style import COLOURS, INK, LINE, QUIET
+from gridveil.report.figures.chart import COLOURS, INK, LINE, QUIET, short
 
 SPENT, LEFT, LOST = COLOURS[0], "#dceaf4", COLOURS[1]
 """`LOST` was spent without a release."""

@@ -7,15 +7,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from gridveil.mechanisms.registry import make
+from gridveil.mechanisms.base import make
 from gridveil.model.arrays import WH_PER_KWH, Floats, Ints
 from gridveil.model.window import Window
-from gridveil.publishing.statement import release_with_private_bound
+from gridveil.publishing.run import release_with_private_bound
 from gridveil.research.audit.transcript import Recorder, Repeater, TranscriptPair
 from gridveil.research.datasets.dataset import PlacedDataset
 from gridveil.research.nonprivate.count_rule import CountRule
-from gridveil.trusted.budget import PureDP
-from gridveil.trusted.kernel.bound import Bound
+from gridveil.trusted.budget import Bound, PureDP
 from gridveil.trusted.kernel.kernel import Kernel, Source
 from gridveil.trusted.kernel.noise import ExactNoise, Noise
 

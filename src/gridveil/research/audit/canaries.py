@@ -15,8 +15,8 @@ import numpy as np
 from gridveil.geography.grid import Grid
 from gridveil.model.arrays import Ints
 from gridveil.model.window import Window
+from gridveil.trusted.budget import Bound
 from gridveil.trusted.engines.base.schema import HouseholdsTable, ReadingsTable
-from gridveil.trusted.kernel.bound import Bound
 from gridveil.trusted.kernel.kernel import Source
 from gridveil.trusted.kernel.transforms import Haar
 from gridveil.trusted.source.ingest import ingest

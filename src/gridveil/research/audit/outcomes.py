@@ -10,14 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from gridveil.mechanisms.registry import list_defaults
+from gridveil.mechanisms.base import list_defaults
 from gridveil.model.arrays import WH_PER_KWH
 from gridveil.model.errors import GridveilError
 from gridveil.publishing.plan import Plan
+from gridveil.publishing.run import make_label, release_with_private_bound
 from gridveil.publishing.spec import make_spec
-from gridveil.publishing.statement import make_label, release_with_private_bound
 from gridveil.release.format.label import Label
-from gridveil.release.format.write import write_release
+from gridveil.release.format.netcdf import write_release
 from gridveil.research.audit.canaries import TRAIN, Worlds
 from gridveil.research.audit.transcript import Recorder, Repeater, TranscriptEntry, TranscriptPair
 from gridveil.trusted.budget import PureDP

@@ -11,7 +11,7 @@ from typing import Any
 from matplotlib.figure import Figure
 from rich.table import Table
 
-from gridveil.report.figures.style import COLOURS, INK, LINE, QUIET
+from gridveil.report.figures.chart import COLOURS, INK, LINE, QUIET
 from gridveil.research.audit.effort import ERROR, minimum_bound, minimum_by_runs, minimum_largest_loss, minimum_loss
 from gridveil.research.audit.study import TRANSCRIPT, AttackResult, AuditFinding
 

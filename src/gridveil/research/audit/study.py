@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from gridveil.mechanisms.registry import list_names, make, train_steps
+from gridveil.mechanisms.base import list_names, make, train_steps
 from gridveil.model.arrays import Floats
 from gridveil.model.errors import GridveilError
 from gridveil.research.audit.bound import lower_bound

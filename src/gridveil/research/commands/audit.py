@@ -34,7 +34,7 @@ def run(
     from rich.console import Console
 
     from gridveil.cli import show
-    from gridveil.mechanisms.registry import list_names, make
+    from gridveil.mechanisms.base import list_names, make
     from gridveil.model.errors import GridveilError, UsageError
     from gridveil.model.files import check_new, write_new
     from gridveil.research.audit.effort import Effort
@@ -59,7 +59,7 @@ def run(
         make(name, {})  # refuses an unknown one now
     check_new([json, figure])
     if figure is not None:
-        from gridveil.report.figures.style import as_file, check_format
+        from gridveil.report.figures.chart import as_file, check_format
 
         kind = check_format(figure)
     with show.bars() as tell:

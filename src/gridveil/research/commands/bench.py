@@ -45,7 +45,7 @@ def paper(
     from gridveil.research.datasets.london import read_density
     from gridveil.research.paper.experiments import FULL, QUICK, make_stages
     from gridveil.research.paper.run import read_results, run_stages, write_results
-    from gridveil.research.paper.towns import PaperTowns
+    from gridveil.research.paper.trials import PaperTowns
 
     towns = PaperTowns(_parse_data(data), str(points.absolute()) if points else None, weight)
     if towns.points:

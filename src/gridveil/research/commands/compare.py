@@ -100,7 +100,7 @@ def run(
         raise UsageError(msg, code="two-specs")
     check_new([json, text, figure])
     if figure is not None:
-        from gridveil.report.figures.style import as_file, check_format
+        from gridveil.report.figures.chart import as_file, check_format
         from gridveil.research.compare.figure import draw_comparison
 
         kind = check_format(figure)

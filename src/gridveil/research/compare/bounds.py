@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from gridveil.publishing.spec import Spec
 from gridveil.research.compare.trial import AUTO, Trial
-from gridveil.trusted.kernel.bound import Bound
+from gridveil.trusted.budget import Bound
 
 CAP, CLIP = "cap", "clip"
 """Keep the common step bound, or cut every step at its share of the window bound (the paper's kind of clip)."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 
-from gridveil.mechanisms.registry import COMPARISON_ONLY, list_names, make
+from gridveil.mechanisms.base import COMPARISON_ONLY, list_names, make
 from gridveil.model.arrays import WH_PER_KWH
 from gridveil.model.errors import UsageError
 from gridveil.publishing.spec import Spec
@@ -17,7 +17,7 @@ from gridveil.research.compare.study import Study, Tell, discard_failures, run_s
 from gridveil.research.compare.trial import RunTrial, Trial, steps_before
 from gridveil.research.datasets.dataset import PLACEMENTS, read_points
 from gridveil.research.datasets.ingested import AS_GIVEN, NAME, IngestedTown, hash_town, ingest_town, save_town
-from gridveil.simulate.workloads import expand_workloads
+from gridveil.simulate.rehearse import expand_workloads
 from gridveil.trusted.budget import PureDP
 from gridveil.trusted.source.report import Report
 

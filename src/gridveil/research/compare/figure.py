@@ -10,9 +10,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
-from gridveil.mechanisms.registry import COMPARISON_ONLY
-from gridveil.report.figures.axis import short
-from gridveil.report.figures.style import COLOURS, GREY, INK, LINE, QUIET, spaced
+from gridveil.mechanisms.base import COMPARISON_ONLY
+from gridveil.report.figures.chart import COLOURS, GREY, INK, LINE, QUIET, short, spaced
 from gridveil.research.compare.results import kwh, make_frame, rank_methods, summarise
 from gridveil.research.compare.study import Record
 from gridveil.research.compare.trial import AUTO

@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from gridveil.mechanisms.registry import COMPARISON_ONLY
+from gridveil.mechanisms.base import COMPARISON_ONLY
 from gridveil.release.format.wording import high_epsilon
 from gridveil.research.compare.bounds import TUNED
 from gridveil.research.compare.compare import NOT_PRIVATE

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import IO, Any, Generic, TypeVar
 
 from gridveil.model.errors import GridveilError, InputError, UsageError
-from gridveil.model.progress import Progress
+from gridveil.model.running import Progress
 
 T = TypeVar("T")
 Record = dict[str, Any]

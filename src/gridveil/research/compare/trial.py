@@ -12,18 +12,27 @@ from typing import Any
 
 import numpy as np
 
-from gridveil.mechanisms.registry import COMPARISON_ONLY, make, train_steps
+from gridveil.mechanisms.base import COMPARISON_ONLY, make, train_steps
 from gridveil.model.arrays import WH_PER_KWH, Floats, Ints, box_sums, prefix_sums
 from gridveil.model.errors import UsageError
-from gridveil.publishing.statement import release_with_private_bound
+from gridveil.publishing.run import release_with_private_bound
 from gridveil.research import nonprivate
 from gridveil.research.compare.study import Record
 from gridveil.research.datasets.dataset import PlacedDataset
-from gridveil.simulate.rehearse import bias, mae, mre, mre_authors, mre_floor, wape
+from gridveil.simulate.rehearse import (
+    AUTHORS,
+    QUERIES,
+    WORKLOADS,
+    bias,
+    draw_workload,
+    mae,
+    mre,
+    mre_authors,
+    mre_floor,
+    wape,
+)
 from gridveil.simulate.sources import SeededLaplace
-from gridveil.simulate.workloads import AUTHORS, QUERIES, WORKLOADS, draw_workload
-from gridveil.trusted.budget import PureDP
-from gridveil.trusted.kernel.bound import Bound
+from gridveil.trusted.budget import Bound, PureDP
 from gridveil.trusted.kernel.kernel import Kernel
 
 TRUTHS = ("raw", "clipped")

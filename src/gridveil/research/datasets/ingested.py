@@ -15,8 +15,8 @@ from gridveil.geography.grid import Grid
 from gridveil.model.window import Window
 from gridveil.publishing.spec import Spec
 from gridveil.research.datasets.dataset import Dataset, PlacedDataset, place_dataset, read_points
+from gridveil.trusted.engines.base.engine import EngineSettings
 from gridveil.trusted.engines.base.schema import HouseholdsTable, ReadingsTable, require_columns
-from gridveil.trusted.engines.base.settings import EngineSettings
 from gridveil.trusted.engines.duckdb.engine import DuckDBEngine
 from gridveil.trusted.engines.duckdb.tables import translate_errors
 from gridveil.trusted.source.ingest import ingest

@@ -10,7 +10,7 @@ from gridveil.research.datasets.dataset import PlacedDataset
 from gridveil.research.nonprivate.count_rule import CountRule
 from gridveil.research.nonprivate.markov_quilt import MarkovQuilt
 from gridveil.research.nonprivate.stpt_leaky import StptLeaky
-from gridveil.trusted.kernel.bound import Bound
+from gridveil.trusted.budget import Bound
 
 
 @runtime_checkable

@@ -7,10 +7,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from gridveil.mechanisms.registry import COMPARISON_ONLY
+from gridveil.mechanisms.base import COMPARISON_ONLY
 from gridveil.model.arrays import Floats
 from gridveil.research.datasets.dataset import PlacedDataset
-from gridveil.trusted.kernel.bound import Bound
+from gridveil.trusted.budget import Bound
 
 
 @dataclass(frozen=True)

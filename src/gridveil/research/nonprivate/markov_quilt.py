@@ -7,11 +7,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from gridveil.mechanisms.registry import COMPARISON_ONLY
+from gridveil.mechanisms.base import COMPARISON_ONLY
 from gridveil.model.arrays import WH_PER_KWH, Floats, Ints
 from gridveil.model.errors import UsageError
 from gridveil.research.datasets.dataset import PlacedDataset
-from gridveil.trusted.kernel.bound import Bound
+from gridveil.trusted.budget import Bound
 
 Matrix = tuple[tuple[float, ...], ...]
 

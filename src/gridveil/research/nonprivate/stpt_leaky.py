@@ -9,14 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gridveil.geography.grid import Grid
-from gridveil.mechanisms.inference.quadtree import depth_of_quarters, make_levels
-from gridveil.mechanisms.registry import COMPARISON_ONLY
+from gridveil.mechanisms.base import COMPARISON_ONLY
+from gridveil.mechanisms.inference.space import depth_of_quarters, make_levels
 from gridveil.mechanisms.stpt.parts import compute_theorem8_scales, quantize
 from gridveil.mechanisms.stpt.series import make_equal_slices
 from gridveil.model.arrays import WH_PER_KWH, Floats, Ints
 from gridveil.model.errors import MissingExtraError
 from gridveil.research.datasets.dataset import PlacedDataset
-from gridveil.trusted.kernel.bound import Bound
+from gridveil.trusted.budget import Bound
 
 QUIET = 1.0
 """kWh: a cell that really used no more in the window is dropped."""

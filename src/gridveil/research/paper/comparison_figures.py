@@ -9,8 +9,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullLocator
 
-from gridveil.mechanisms.registry import COMPARISON_ONLY
-from gridveil.report.figures.style import INK, QUIET
+from gridveil.mechanisms.base import COMPARISON_ONLY
+from gridveil.report.figures.chart import INK, QUIET
 from gridveil.research.compare.figure import label_ends
 from gridveil.research.paper.experiments import PAPER_EPSILON, PAPER_PLACEMENTS
 from gridveil.research.paper.style import (
@@ -26,7 +26,7 @@ from gridveil.research.paper.style import (
     style_of,
 )
 from gridveil.research.paper.tables import PAPER_SETTING, Tables, has_own_bounds, select
-from gridveil.research.paper.towns import STANDINS, title
+from gridveil.research.paper.trials import STANDINS, title
 
 STRIPE = "#f4f4f4"
 PAPER_WORDS = "paper's clip as bound, clipped truth"

@@ -9,8 +9,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullLocator
 
-from gridveil.mechanisms.registry import COMPARISON_ONLY
-from gridveil.report.figures.style import INK, LINE, QUIET
+from gridveil.mechanisms.base import COMPARISON_ONLY
+from gridveil.report.figures.chart import INK, LINE, QUIET
 from gridveil.research.compare.figure import label_ends
 from gridveil.research.paper.experiments import (
     AUTHORS_SETTINGS,
@@ -31,8 +31,8 @@ from gridveil.research.paper.style import (
     style_of,
 )
 from gridveil.research.paper.tables import PAPER_SETTING, Tables, format_parameters, format_repeats, select
-from gridveil.research.paper.towns import title
-from gridveil.simulate.workloads import AUTHORS
+from gridveil.research.paper.trials import title
+from gridveil.simulate.rehearse import AUTHORS
 
 MEASURES = {"mae": "MAE", "rmse": "RMSE"}
 UNITS = "in clips per cell (stpt-leaky: in a household's own range); dashed: a constant at the true mean"

@@ -10,9 +10,20 @@ from typing import Any
 from gridveil.research.compare.compare import EPSILONS, REPEATS, all_methods
 from gridveil.research.compare.study import Record
 from gridveil.research.compare.trial import RunTrial, Trial
-from gridveil.research.paper.towns import LONDON, STANDINS, PaperTowns, clip_of, common_bound, method_bound, plain_clip
-from gridveil.research.paper.trials import PatternTrial, RunPattern, RunRuntime, RuntimeTrial
-from gridveil.simulate.workloads import expand_workloads
+from gridveil.research.paper.trials import (
+    LONDON,
+    STANDINS,
+    PaperTowns,
+    PatternTrial,
+    RunPattern,
+    RunRuntime,
+    RuntimeTrial,
+    clip_of,
+    common_bound,
+    method_bound,
+    plain_clip,
+)
+from gridveil.simulate.rehearse import expand_workloads
 
 Parameters = tuple[tuple[str, Any], ...]
 

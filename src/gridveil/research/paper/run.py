@@ -7,14 +7,14 @@ from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
 
-from gridveil.model.progress import Progress
+from gridveil.model.running import Progress
 from gridveil.research.compare.study import Record, count_trials, read_study, run_study, trial_key
 from gridveil.research.paper.comparison_figures import draw_comparisons
 from gridveil.research.paper.detail_figures import draw_details
 from gridveil.research.paper.experiments import ExperimentSize, Stage
 from gridveil.research.paper.style import save_figure
 from gridveil.research.paper.tables import make_tables, write_tables
-from gridveil.research.paper.towns import PaperTowns
+from gridveil.research.paper.trials import PaperTowns
 
 
 @dataclass

@@ -13,9 +13,8 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 from PIL import Image
 
-from gridveil.mechanisms.registry import COMPARISON_ONLY
-from gridveil.report.figures.axis import short
-from gridveil.report.figures.style import GREY, INK, LINE, QUIET
+from gridveil.mechanisms.base import COMPARISON_ONLY
+from gridveil.report.figures.chart import GREY, INK, LINE, QUIET, short
 from gridveil.research.compare.compare import all_methods
 from gridveil.research.compare.figure import STAMP
 from gridveil.research.paper.tables import format_repeats

@@ -8,13 +8,13 @@ from typing import Any
 
 import pandas as pd
 
-from gridveil.mechanisms.registry import COMPARISON_ONLY
+from gridveil.mechanisms.base import COMPARISON_ONLY
 from gridveil.model.arrays import WH_PER_KWH
 from gridveil.research.compare.results import mean_ranks
 from gridveil.research.compare.study import Record
 from gridveil.research.paper.experiments import ExperimentSize
-from gridveil.research.paper.towns import method_bound
-from gridveil.trusted.kernel.bound import Bound
+from gridveil.research.paper.trials import method_bound
+from gridveil.trusted.budget import Bound
 
 Tables = dict[str, pd.DataFrame]
 """By name, as `make_tables` returns them: what figures are drawn from, and what is written as CSV."""

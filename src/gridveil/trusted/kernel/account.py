@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from gridveil.model.arrays import Floats
 from gridveil.model.errors import UsageError
 from gridveil.model.window import Window
-from gridveil.trusted.kernel.bound import Bound
+from gridveil.trusted.budget import Bound
 
 Marks = NDArray[np.signedinteger[Any] | np.unsignedinteger[Any]]
 """Labels of every (x, y, t), broadcastable to the cube."""

@@ -16,19 +16,15 @@ from numpy.typing import NDArray
 from gridveil.geography.grid import Grid
 from gridveil.model.arrays import Ints
 from gridveil.model.errors import BudgetError, UsageError
-from gridveil.model.limits import DEFAULT_LIMITS, Limits
-from gridveil.model.progress import Progress, silent
+from gridveil.model.running import DEFAULT_LIMITS, Limits, Progress, silent
 from gridveil.model.window import Window
-from gridveil.trusted.budget import PureDP
+from gridveil.trusted.budget import Bound, PureDP
 from gridveil.trusted.kernel.account import MAX_TERMS, ROUNDING, Account, Marks
-from gridveil.trusted.kernel.bound import Bound
 from gridveil.trusted.kernel.labels import Slab, is_held, iterate_slabs
 from gridveil.trusted.kernel.noise import ExactNoise, Noise, check_scales
-from gridveil.trusted.kernel.questions.deviations import ask_deviations
-from gridveil.trusted.kernel.questions.question import KernelQuestion, Kind, Scope, check_epsilon
-from gridveil.trusted.kernel.questions.strategies import ask_matrix, ask_transform
-from gridveil.trusted.kernel.questions.sums import ask_household_totals, ask_sums
+from gridveil.trusted.kernel.questions import KernelQuestion, Kind, Scope, ask_household_totals, ask_sums, check_epsilon
 from gridveil.trusted.kernel.session import NoiseKind, Session
+from gridveil.trusted.kernel.strategies import ask_deviations, ask_matrix, ask_transform
 
 SUM_STAGE = "bound and sum the households"
 

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from gridveil.model.arrays import Ints
 from gridveil.model.errors import UsageError
-from gridveil.model.limits import Limits
+from gridveil.model.running import Limits
 from gridveil.trusted.kernel.account import Marks
 
 Slab = tuple[slice, Ints]

@@ -12,8 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 from gridveil.geography.grid import Grid
 from gridveil.model.arrays import Ints
 from gridveil.model.window import Window
-from gridveil.trusted.kernel.bound import Bound
-from gridveil.trusted.kernel.questions.question import KernelQuestion
+from gridveil.trusted.budget import Bound
+from gridveil.trusted.kernel.questions import KernelQuestion
 from gridveil.trusted.kernel.staircase import Staircase
 from gridveil.trusted.kernel.transforms import Fourier, Haar
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from gridveil.model.errors import BudgetError, UsageError
-from gridveil.trusted.kernel.bound import MAX_WINDOW_BOUND
+from gridveil.trusted.budget import MAX_WINDOW_BOUND
 
 SMALLEST_EPSILON = 2.0**-20
 """Smaller ones make noise of a million shells, where staircase and Laplace are one and the same."""

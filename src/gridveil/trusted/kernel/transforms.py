@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from gridveil.model.arrays import Floats
 from gridveil.model.errors import UsageError
-from gridveil.trusted.kernel.bound import Bound
+from gridveil.trusted.budget import Bound
 
 
 @dataclass(frozen=True)

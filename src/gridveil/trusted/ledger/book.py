@@ -12,13 +12,12 @@ from typing import Any
 
 from gridveil.model.errors import BudgetError, GridveilError, InputError, UsageError
 from gridveil.model.window import Window
-from gridveil.trusted.ledger.chain import LOST, Chain
+from gridveil.trusted.ledger.chain import LOST, Chain, Tally
 from gridveil.trusted.ledger.entry import Entry, is_amount, is_hash, is_name, to_canonical
 from gridveil.trusted.ledger.population import Population, Read, Standing
 from gridveil.trusted.ledger.stores.postgres import PostgresStore
 from gridveil.trusted.ledger.stores.sqlite import SqliteStore
 from gridveil.trusted.ledger.stores.store import Store
-from gridveil.trusted.ledger.tally import Tally
 
 # The place of a ledger: a file or a server. An address may hold a password, so no error repeats it.
 

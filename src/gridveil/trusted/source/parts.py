@@ -14,10 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 from gridveil.geography.grid import Grid
 from gridveil.model.window import Window
+from gridveil.trusted.budget import SUPPLY_WATTS
 from gridveil.trusted.engines.base.engine import COUNTS_SUFFIX, Engine, OpenedTable, fetch_rows
 from gridveil.trusted.engines.base.schema import HouseholdsTable, ReadingsTable
-from gridveil.trusted.kernel.bound import SUPPLY_WATTS
-from gridveil.trusted.source.clock import Clock
 from gridveil.trusted.source.report import STANDBY_WATTS
 from gridveil.trusted.source.rules import (
     ENERGY_FAULT,
@@ -25,6 +24,7 @@ from gridveil.trusted.source.rules import (
     HOUSEHOLD_FAULTS,
     LARGEST_READING,
     TIMESTAMP_FAULT,
+    Clock,
     classify_readings,
     find_faults,
     find_first_fault,

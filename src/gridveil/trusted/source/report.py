@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 from gridveil.geography.grid import Grid
 from gridveil.model.errors import GridveilWarning
 from gridveil.model.window import Window
+from gridveil.trusted.budget import SUPPLY_WATTS
 from gridveil.trusted.engines.base.engine import Engine, fetch_rows
-from gridveil.trusted.kernel.bound import SUPPLY_WATTS
 from gridveil.trusted.source.rules import ENERGY_FAULT, OUTSIDE_STEPS, READING_FAULTS, TIMESTAMP_FAULT, Places
 
 if TYPE_CHECKING:

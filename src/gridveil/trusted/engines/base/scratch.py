@@ -13,7 +13,7 @@ from pathlib import Path
 
 from gridveil.model.errors import UsageError
 from gridveil.trusted.engines.base.engine import COUNTS_SUFFIX
-from gridveil.trusted.engines.base.partitions import SCRATCH
+from gridveil.trusted.engines.base.schema import SCRATCH
 
 ASIDE_PREFIX = "aside-"
 

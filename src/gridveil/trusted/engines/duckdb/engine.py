@@ -12,11 +12,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from gridveil.model.files import sync
-from gridveil.trusted.engines.base.engine import OpenedTable
-from gridveil.trusted.engines.base.partitions import list_files
-from gridveil.trusted.engines.base.schema import HouseholdsTable, ReadingsTable
+from gridveil.trusted.engines.base.engine import EngineSettings, OpenedTable
+from gridveil.trusted.engines.base.schema import HouseholdsTable, ReadingsTable, list_files
 from gridveil.trusted.engines.base.scratch import Scratch, Temporary
-from gridveil.trusted.engines.base.settings import EngineSettings
 from gridveil.trusted.engines.duckdb.parquet_table import is_complete, sql_list
 from gridveil.trusted.engines.duckdb.tables import Files, open_table, translate_errors
 

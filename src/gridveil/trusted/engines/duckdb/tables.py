@@ -15,11 +15,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from gridveil.model.errors import GridveilError, InputError
-from gridveil.model.limits import DEFAULT_LIMITS, Limits
+from gridveil.model.running import DEFAULT_LIMITS, Limits
 from gridveil.model.window import Window
 from gridveil.trusted.engines.base.engine import OpenedTable
-from gridveil.trusted.engines.base.partitions import SCRATCH, list_files
-from gridveil.trusted.engines.base.schema import HouseholdsTable, ReadingsTable, kind_of
+from gridveil.trusted.engines.base.schema import SCRATCH, HouseholdsTable, ReadingsTable, kind_of, list_files
 from gridveil.trusted.engines.duckdb.csv_table import LineStream, bind_csv, read_columns, read_first_line
 from gridveil.trusted.engines.duckdb.parquet_table import (
     bind_parquet,

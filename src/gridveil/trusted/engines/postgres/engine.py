@@ -11,10 +11,8 @@ from typing import TYPE_CHECKING, ClassVar
 
 from gridveil.model.errors import InputError
 from gridveil.model.files import Address
-from gridveil.trusted.engines.base.engine import OpenedTable
+from gridveil.trusted.engines.base.engine import EngineSettings, OpenedTable, WarehouseEngine, declare_function
 from gridveil.trusted.engines.base.schema import HouseholdsTable, ReadingsTable
-from gridveil.trusted.engines.base.settings import EngineSettings
-from gridveil.trusted.engines.base.warehouse import WarehouseEngine, declare_function
 from gridveil.trusted.engines.postgres.session import PostgresSession, RefusedError
 from gridveil.trusted.engines.postgres.sql import make_view
 

@@ -10,10 +10,8 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from gridveil.model.errors import InputError
-from gridveil.trusted.engines.base.engine import OpenedTable
+from gridveil.trusted.engines.base.engine import EngineSettings, OpenedTable, WarehouseEngine, declare_function
 from gridveil.trusted.engines.base.schema import HouseholdsTable, ReadingsTable
-from gridveil.trusted.engines.base.settings import EngineSettings
-from gridveil.trusted.engines.base.warehouse import WarehouseEngine, declare_function
 from gridveil.trusted.engines.spark.session import apply_settings, make_session, silence_pandas_warning
 from gridveil.trusted.engines.spark.tables import open_table, read_states
 

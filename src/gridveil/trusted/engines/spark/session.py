@@ -20,8 +20,8 @@ import sqlglot.expressions as sge
 from ibis.backends.sql.compilers.pyspark import PySparkCompiler
 
 from gridveil.model.errors import MissingExtraError, UsageError
+from gridveil.trusted.engines.base.engine import EngineSettings
 from gridveil.trusted.engines.base.scratch import Temporary
-from gridveil.trusted.engines.base.settings import EngineSettings
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

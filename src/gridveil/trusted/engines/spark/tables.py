@@ -9,8 +9,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gridveil.model.errors import InputError
-from gridveil.trusted.engines.base.partitions import list_files, list_window_files
-from gridveil.trusted.engines.base.schema import HouseholdsTable, ReadingsTable, require_same_types
+from gridveil.trusted.engines.base.schema import (
+    HouseholdsTable,
+    ReadingsTable,
+    list_files,
+    list_window_files,
+    require_same_types,
+)
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,9 +13,11 @@ from gridveil.geography.grid import Grid
 from gridveil.model.arrays import Ints
 from gridveil.model.window import Window
 from gridveil.trusted.budget import Bound
-from gridveil.trusted.kernel.questions import KernelQuestion
 from gridveil.trusted.kernel.staircase import Staircase
 from gridveil.trusted.kernel.transforms import Fourier, Haar
+
+if TYPE_CHECKING:  # questions load OpenDP, which recipients do not need
+    from gridveil.trusted.kernel.questions import KernelQuestion
 
 NoiseKind = Literal["laplace", "staircase"]
 

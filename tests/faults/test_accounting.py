@@ -45,7 +45,7 @@ def test_a_forgotten_fixed_charge() -> None:
     check_caught(
         always_tried(losses.test_no_household_moves_the_answers_by_more_than_is_accounted_for, losses.WORST),
         mistake(Kernel, "_charge", f"self._fixed + {charge}", charge),
-        mistake(kernel_module, "_find_worst", "total.max() + fixed", "total.max()"),
+        mistake(kernel_module, "_largest_loss", "total.max() + fixed", "total.max()"),
     )
 
 

@@ -152,6 +152,10 @@ def test_batches_polygons_points_and_slices_have_limits(client: TestClient, monk
     circle[-1] = circle[0]
     polygon = {"polygon": {"type": "Polygon", "coordinates": [circle]}}
     assert refused(client, f"{TOWN}/query", polygon) == "a polygon may have 10,000 points; simplify it"
+    del circle[5]
+    assert client.post(f"{TOWN}/query", json=polygon).status_code == 200
+    nested = {"polygon": {"type": "Polygon", "coordinates": [[]] * 20_000}}
+    assert client.post(f"{TOWN}/query", json=nested).status_code == 422
     monkeypatch.setattr(answers, "MAX_POINTS", 10)
     assert refused(client, f"{TOWN}/series?every=2") == "15 points; up to 10 are answered: ask for every=3"
     monkeypatch.setattr(slices, "MAX_JSON_CELLS", 39)

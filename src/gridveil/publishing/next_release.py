@@ -216,8 +216,8 @@ def run_next(
             if not again:
                 raise
             msg = (
-                f"{error}. To go on without this window, set start to the window after it: the series then has a gap, "
-                "which readers are told of"
+                f"{str(error).rstrip('.')}. To go on without this window, set start to the window after it: "
+                "the series then has a gap, which its label states"
             )
             raise BudgetError(msg, code="series-over-cap") from error
         list_release(catalogue, folder, turn, published.label.published)

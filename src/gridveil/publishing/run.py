@@ -85,8 +85,8 @@ def make_label(plan: Plan, kernel: Kernel, estimate: Estimate, today: date, debi
         gridveil_version=version("gridveil"),
         private=kernel.private,
         privacy=Privacy(epsilon=float(kernel.budget.epsilon), epsilon_accounted=kernel.spent),
-        noise=_noise(kernel),
-        bounds=_bounds(plan, kernel.records),
+        noise=_noise_facts(kernel),
+        bounds=_bound_facts(plan, kernel.records),
         bound_origin=spec.bound_origin,
         private_bound_epsilon=_private_bound_epsilon(plan, kernel.records),
         correction=correction,
@@ -95,7 +95,7 @@ def make_label(plan: Plan, kernel: Kernel, estimate: Estimate, today: date, debi
             parameters=asdict(plan.mechanism),  # type: ignore[call-overload]  # mechanisms are dataclasses
             details=estimate.details,
         ),
-        measurements=[_measurement(plan, record) for record in kernel.records],
+        measurements=[_measurement_facts(plan, record) for record in kernel.records],
         grid=GridFacts.of(plan.grid),
         window=WindowFacts.of(plan.window),
         training_window=WindowFacts.of(training) if training else None,
@@ -107,12 +107,12 @@ def make_label(plan: Plan, kernel: Kernel, estimate: Estimate, today: date, debi
     )
 
 
-def _used(records: tuple[Record, ...]) -> list[tuple[Window, Bound]]:
+def _measured_bounds(records: tuple[Record, ...]) -> list[tuple[Window, Bound]]:
     """Return the bounds that were measured under, in that order."""
     return list(dict.fromkeys((record.window, record.bound) for record in records if record.bound is not None))
 
 
-def _stated(plan: Plan, window: Window, bound: Bound) -> bool:
+def _is_publisher_bound(plan: Plan, window: Window, bound: Bound) -> bool:
     """Whether a window's bound is the publisher's. Asked of what was measured: a mechanism may choose a lower one."""
     given = plan.spec.to_bound()
     here = given if window == plan.window else given.prorate(plan.window.steps, window.steps)
@@ -125,11 +125,11 @@ def _histogram_epsilon(records: tuple[Record, ...]) -> float:
 
 def _private_bound_epsilon(plan: Plan, records: tuple[Record, ...]) -> float | None:
     """Return what bounds cost that were chosen from a histogram; `None` if there are none."""
-    chosen = not all(_stated(plan, *used) for used in _used(records))
+    chosen = not all(_is_publisher_bound(plan, *used) for used in _measured_bounds(records))
     return (_histogram_epsilon(records) or None) if chosen else None
 
 
-def _noise(kernel: Kernel) -> list[NoiseFacts]:
+def _noise_facts(kernel: Kernel) -> list[NoiseFacts]:
     if not kernel.private:
         return []
     kinds = list(dict.fromkeys(record.noise for record in kernel.records))
@@ -138,33 +138,33 @@ def _noise(kernel: Kernel) -> list[NoiseFacts]:
     return [NoiseFacts(kinds=kinds, samplers=samplers, opendp=version("opendp"))]
 
 
-def _measurement(plan: Plan, record: Record) -> MeasurementFacts:
+def _measurement_facts(plan: Plan, record: Record) -> MeasurementFacts:
     return MeasurementFacts(
         kind=record.kind,
         labels=record.answers,
         epsilon=record.epsilon,
-        window=_which(plan, record.window),
+        window=_window_name(plan, record.window),
         noise=record.noise,
         bound_kwh=None if record.bound is None else record.bound.window / WH_PER_KWH,
     )
 
 
-def _bounds(plan: Plan, records: tuple[Record, ...]) -> list[BoundFacts]:
+def _bound_facts(plan: Plan, records: tuple[Record, ...]) -> list[BoundFacts]:
     chosen: wording.WindowOrigin = "histogram" if _histogram_epsilon(records) else "mechanism"
     return [
         BoundFacts(
-            window=_which(plan, window),
+            window=_window_name(plan, window),
             step_kwh=bound.step / WH_PER_KWH,
             window_kwh=bound.window / WH_PER_KWH,
             steps=window.steps,
             step_origin="supply" if plan.spec.bound_step is None else "stated",
-            window_origin="stated" if _stated(plan, window, bound) else chosen,
+            window_origin="stated" if _is_publisher_bound(plan, window, bound) else chosen,
         )
-        for window, bound in _used(records)
+        for window, bound in _measured_bounds(records)
     ]
 
 
-def _which(plan: Plan, window: Window) -> WindowName:
+def _window_name(plan: Plan, window: Window) -> WindowName:
     if window == plan.window:
         return "published"
     return "training" if window == plan.training_window else "other"

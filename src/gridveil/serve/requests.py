@@ -184,13 +184,18 @@ def _is_index(number: object) -> bool:
 
 
 def _check_vertices(geometry: dict[str, Any]) -> None:
-    """Refuse a polygon with more points than its share of each cell is worth."""
+    """Refuse a polygon with more points than its share of each cell is worth.
+
+    Rings and objects around the points count too, beyond a few: a body may nest empty ones.
+    """
     todo: list[Any] = [geometry]
-    points = 0
+    points = rings = 0
     while todo:
         item = todo.pop()
-        points += isinstance(item, (list, dict))
-        if points > MAX_VERTICES:
+        is_point = isinstance(item, list) and not any(isinstance(one, list | dict) for one in item)
+        points += is_point
+        rings += not is_point and isinstance(item, list | dict)
+        if points > MAX_VERTICES or rings > MAX_VERTICES:
             msg = f"a polygon may have {MAX_VERTICES:,} points; simplify it"
             raise UsageError(msg, code="polygon-too-large")
         todo.extend(item.values() if isinstance(item, dict) else item if isinstance(item, list) else ())

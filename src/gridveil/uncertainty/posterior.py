@@ -35,15 +35,15 @@ from gridveil.uncertainty.model import (
     bounding_box,
 )
 
-MOST_NUMBERS = 2**23  # in the draws of space: 200 draws up to 200 x 200 cells, 128 on 256 x 256
-FEWEST_DRAWS = 32  # in a release of a large grid
-LEAST_DRAWS = 5  # fewer make no interval
-KEPT_BITS = 12  # of the 23 that a float32 has after the comma: draws are no exact numbers, and they compress
+MAX_SPACE_VALUES = 2**23  # in the draws of space: 200 draws up to 200 x 200 cells, 128 on 256 x 256
+MIN_RELEASED_DRAWS = 32  # in a release of a large grid
+MIN_DRAWS = 5  # fewer make no interval
+MANTISSA_BITS = 12  # of the 23 that a float32 has after the binary point: draws are not exact, and they compress
 BATCH_NUMBERS = 2**20
-FEW_CELLS = 1024  # take a twentieth of a second
-PLAIN_DRAWS = 2**22  # numbers; from here on unpacking would be most of the time that opening takes
-MOST_BYTES = 2**31
-MOST_TERMS = 64
+MAX_EXACT_CELLS = 1024  # take a twentieth of a second
+UNCOMPRESSED_FROM = 2**22  # numbers; from here on unpacking would be most of the time that opening takes
+MAX_BYTES = 2**31
+MAX_BEHAVIOUR_TERMS = 64
 TERMS = {"strength": "1", "hours": "h", "period": "h"}  # of behaviour, and their units
 
 
@@ -85,7 +85,7 @@ class Posterior(ErrorModel):
         if shapes != ((count, nx, ny), (nx, ny), (count, regions, steps), (count,)):
             msg = f"draws of shapes {shapes} do not fit a cube of {(nx, ny, steps)}"
             raise UsageError(msg, code="draws-shape")
-        most = max(FEWEST_DRAWS, MOST_NUMBERS // (nx * ny))
+        most = max(MIN_RELEASED_DRAWS, MAX_SPACE_VALUES // (nx * ny))
         some = np.linspace(0, count - 1, min(count, most)).round().astype(int)
         draws = replace(
             self,
@@ -101,7 +101,7 @@ class Posterior(ErrorModel):
     def check(self) -> None:
         """Refuse numbers that make no sense, whoever wrote them."""
         numbers = (self.space, self.time, self.size)
-        if len(self.size) < LEAST_DRAWS:
+        if len(self.size) < MIN_DRAWS:
             msg = f"{len(self.size)} draws make no error bar"
             raise UsageError(msg, code="draws-too-few")
         if not all(np.isfinite(some).all() and (some >= 0).all() for some in numbers):
@@ -138,10 +138,10 @@ class Posterior(ErrorModel):
         count, regions = stored.shape("draw_time")[:2]
         space = stored.dataset("draw_space", (count, *cells), FLOAT)
         time = stored.dataset("draw_time", (count, regions, steps), FLOAT)
-        if space.nbytes + time.nbytes > MOST_BYTES:
+        if space.nbytes + time.nbytes > MAX_BYTES:
             msg = f"{count} draws for {regions} regions are more than any release has"
             raise ValueError(msg)
-        terms = (min(stored.shape("behaviour_hours")[0], MOST_TERMS),)
+        terms = (min(stored.shape("behaviour_hours")[0], MAX_BEHAVIOUR_TERMS),)
         draws = cls(
             space[()],
             stored.dataset("draw_region", tuple(cells), INTEGER)[()].astype(np.int64),
@@ -207,7 +207,7 @@ class Posterior(ErrorModel):
         time = self.time[:, :, start:stop].sum(axis=2, dtype=np.float64).T  # the first slice need not wait for all sums
         own = variances(self._half, period, time.mean(axis=1)[None])[0]
         found = np.empty((3, values.size))
-        if values.size > FEW_CELLS:
+        if values.size > MAX_EXACT_CELLS:
             for block in self._blocks:
                 found[:, block.cells] = block.intervals(time[block.region], float(own[block.region]))
         else:
@@ -345,7 +345,7 @@ class PosteriorArea:
 
 
 def _draws(name: str, axes: tuple[str, ...], array: NDArray[Any], units: str = "1") -> StoredArray:
-    return StoredArray(name, axes, array, units, plain=array.size > PLAIN_DRAWS)
+    return StoredArray(name, axes, array, units, plain=array.size > UNCOMPRESSED_FROM)
 
 
 def round_bits(numbers: Floats) -> Singles:
@@ -355,6 +355,6 @@ def round_bits(numbers: Floats) -> Singles:
     [1.0, 0.33331298828125]
     """
     bits = np.ascontiguousarray(numbers, dtype=np.float32).view(np.uint32)
-    dropped = 23 - KEPT_BITS
+    dropped = 23 - MANTISSA_BITS
     half = np.uint32(1 << (dropped - 1))
     return ((bits + half) >> np.uint32(dropped) << np.uint32(dropped)).view(np.float32)

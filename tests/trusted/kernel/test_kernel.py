@@ -264,14 +264,14 @@ def test_only_the_real_noise_is_believed_to_be_private() -> None:
 
 def test_many_threads_cannot_overspend(monkeypatch: pytest.MonkeyPatch) -> None:
     """Threads are given the time to come between what is allowed and what is charged."""
-    worst = kernel_module._find_worst  # the moment between the two
+    worst = kernel_module._largest_loss  # the moment between the two
 
     def slowly(*losses: Any) -> float:
         found = worst(*losses)
         time.sleep(0.001)
         return found
 
-    monkeypatch.setattr(kernel_module, "_find_worst", slowly)
+    monkeypatch.setattr(kernel_module, "_largest_loss", slowly)
     asked = kernel("1")
     session = asked.session()
 

@@ -14,7 +14,7 @@ from gridveil.model.window import Window
 from gridveil.simulate.sources import SeededLaplace, Tape, kernel_on
 from gridveil.trusted.budget import Bound
 from gridveil.trusted.kernel.kernel import Kernel
-from gridveil.trusted.kernel.labels import count_crowding
+from gridveil.trusted.kernel.labels import count_labels_and_steps
 from gridveil.trusted.kernel.staircase import Staircase, choose_staircase
 
 WINDOW = Window(datetime(2013, 2, 4, tzinfo=UTC), timedelta(hours=1), 4)
@@ -122,8 +122,8 @@ def test_crowding_counts_labels_and_steps_of_the_worst_pillars() -> None:
         marks = random.integers(-1, 4, shape)
         whole = np.broadcast_to(marks, (3, 2, 4)).reshape(6, 4)
         counts = (whole[:, :, None] == np.arange(4)).sum(axis=1)
-        assert count_crowding(marks, 4) == ((counts > 0).sum(axis=1).max(), counts.max())
-        assert count_crowding(marks.astype(np.int8), 4) == count_crowding(marks, 4)
+        assert count_labels_and_steps(marks, 4) == ((counts > 0).sum(axis=1).max(), counts.max())
+        assert count_labels_and_steps(marks.astype(np.int8), 4) == count_labels_and_steps(marks, 4)
 
 
 def test_seeded_noise_is_repeatable_and_has_the_variance() -> None:

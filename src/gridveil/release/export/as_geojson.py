@@ -44,7 +44,9 @@ def write(release: Release, path: Path, progress: Progress) -> list[Path]:
         with aside.open("w", encoding="utf-8") as file:
             bbox = [*rings.min(axis=(0, 1)).tolist(), *rings.max(axis=(0, 1)).tolist()]
             file.write('{"type": "FeatureCollection",\n')
-            file.write(f'"bbox": {json.dumps(bbox)},\n"gridveil": {json.dumps(_known(release), ensure_ascii=False)},\n')
+            file.write(
+                f'"bbox": {json.dumps(bbox)},\n"gridveil": {json.dumps(_properties(release), ensure_ascii=False)},\n'
+            )
             file.write('"features": [\n')
             totals = release.cells(0, release.window.steps)
             file.write(",\n".join(_features(release, rings, totals, curves)))
@@ -62,7 +64,7 @@ def _rings(grid: Grid) -> Floats:
     return rings if grid.crs == "local" else np.stack(to_lonlat(grid.crs, rings[..., 0], rings[..., 1]), axis=2)
 
 
-def _known(release: Release) -> dict[str, Any]:
+def _properties(release: Release) -> dict[str, Any]:
     return {
         **about(release),
         "coordinates": LOCAL if release.grid.crs == "local" else LONLAT,

@@ -23,7 +23,7 @@ _LATEX = {
 
 def cite(label: Label) -> str:
     """Return a reference in one sentence."""
-    return f"{label.publisher} ({label.published.year}): {label.heading}. Data set, {_made(label)}."
+    return f"{label.publisher} ({label.published.year}): {label.heading}. Data set, {_describe_data_kind(label)}."
 
 
 def bibtex(label: Label) -> str:
@@ -35,13 +35,13 @@ def bibtex(label: Label) -> str:
         "year": f"{label.published.year}",
         "month": f"{label.published.month}",
         "howpublished": "Data set",
-        "note": _latex(_made(label)[0].upper() + _made(label)[1:]),
+        "note": _latex(_describe_data_kind(label)[0].upper() + _describe_data_kind(label)[1:]),
     }
     lines = [f"  {name} = {{{value}}}," for name, value in fields.items()]
     return "\n".join([f"@misc{{{slug[:20] or 'gridveil'}{label.published.year},", *lines, "}"])
 
 
-def _made(label: Label) -> str:
+def _describe_data_kind(label: Label) -> str:
     """Say what kind of data it is, so that nobody takes it for readings."""
     window = label.window.window()
     when = f"{window.start:%Y-%m-%d %H:%M} to {window.end:%Y-%m-%d %H:%M} UTC"

@@ -87,11 +87,11 @@ class Hdf5File(io.RawIOBase):
         return True
 
     def writable(self) -> bool:
-        """Of course."""
+        """Return true, always."""
         return True
 
     def seekable(self) -> bool:
-        """In any order."""
+        """Return true: writes come in any order."""
         return True
 
     def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:

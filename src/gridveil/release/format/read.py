@@ -176,7 +176,7 @@ def _dataset(group: Stored, name: str, shape: tuple[int, ...], kind: str | None 
     strange = dataset.dtype.kind not in "if" if kind is None else dataset.dtype.newbyteorder("=") != np.dtype(kind)
     vast = np.prod(dataset.chunks or 1) * dataset.dtype.itemsize > MAX_CHUNK_BYTES
     unwritten = dataset.nbytes > TIGHTEST * dataset.id.get_storage_size()
-    if strange or vast or unwritten or _packed_strangely(dataset):
+    if strange or vast or unwritten or _has_unexpected_filters(dataset):
         msg = f"{name} is stored in a way that no release is"
         raise ValueError(msg)
     return dataset
@@ -200,7 +200,7 @@ def _has(group: Stored, name: str) -> bool:
     return bool(group.id.links.exists(name.encode()))
 
 
-def _packed_strangely(dataset: Stored) -> bool:
+def _has_unexpected_filters(dataset: Stored) -> bool:
     """Whether chunks went through other filters, or one twice, or one of them is larger than it could be."""
     settings = dataset.id.get_create_plist()
     filters = [settings.get_filter(i)[0] for i in range(settings.get_nfilters())]

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from threading import RLock
-from typing import Any, Protocol
+from typing import Any, NoReturn, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -72,7 +72,7 @@ class Source(Protocol):
 
 
 class Permit(Protocol):
-    """A ledger's leave to measure one release.
+    """Permission from a ledger to measure one release.
 
     Required of an implementation, because the ledger's guarantee rests on it: when `use` returns, a debit of `epsilon`
     that names all windows covered is on disk and within the population's cap; it returns at most once.
@@ -91,7 +91,7 @@ class Permit(Protocol):
 
 @dataclass(frozen=True)
 class Record:
-    """One measurement, as the label tells it. All of it is public."""
+    """One measurement, as the label states it. All of it is public."""
 
     kind: Kind
     answers: int
@@ -115,11 +115,10 @@ class Kernel:
     whoever asks; a copy of a kernel, in this process or a forked one, would spend the budget again and is refused.
 
     With a `permit` the whole budget is debited to a ledger before the first measurement is charged, and only windows
-    that the debit names are measured. Test noise has no permit: what it makes is no release.
+    that the debit names are measured. Test noise has no permit: its result is not a release.
 
-    `progress` is told when the source is asked, and how much of a cube too large to be held was gone through: all of it
-    follows from public numbers and earlier answers. So are `limits`: which slabs are worked on at a time follows from
-    them and the cube's public shape alone.
+    `progress` is called when the source is read, and after each slab of a cube that is too large to be held. It depends
+    on public numbers and earlier answers alone. `limits` and the cube's public shape decide on the slabs.
     """
 
     def __init__(
@@ -148,19 +147,18 @@ class Kernel:
             msg = "a ledger's permit is for a kernel with exact noise and just the budget that it debits"
             raise UsageError(msg, code="permit-mismatch")
 
-    def __copy__(self) -> Kernel:
+    def __copy__(self) -> NoReturn:
         """Refuse: two kernels would spend one budget twice."""
         msg = "a kernel cannot be copied: its budget is spent once"
         raise UsageError(msg, code="kernel-copied")
 
-    def __reduce__(self) -> str:
+    def __reduce__(self) -> NoReturn:
         """Refuse to be pickled, and with it to be deeply copied."""
         self.__copy__()
-        return ""
 
     @property
     def private(self) -> bool:
-        """Whether the noise is the real thing. Asked of its type: what else claims to be private is not believed."""
+        """Whether the noise is exact. The type itself is checked: a subclass or a look-alike does not count."""
         return type(self._noise) is ExactNoise
 
     @property
@@ -177,7 +175,7 @@ class Kernel:
     def spent(self) -> float:
         """The loss of the worst-off pillar, rounded up."""
         with self._one_at_a_time:
-            return _find_worst(self._losses, self._fixed)
+            return _largest_loss(self._losses, self._fixed)
 
     @property
     def remaining(self) -> float:
@@ -197,12 +195,12 @@ class Kernel:
             return self._ask(*question, **options)
 
         return Session(
-            self._source.grid,
-            self._window,
-            self._bound if bound is None else bound,
-            self.remaining,
-            ask,
-            lambda: self.remaining,
+            grid=self._source.grid,
+            window=self._window,
+            bound=self._bound if bound is None else bound,
+            epsilon=self.remaining,
+            _ask=ask,
+            remaining=lambda: self.remaining,
         )
 
     def _ask(
@@ -239,7 +237,7 @@ class Kernel:
             staircase = question.staircase
             if staircase:
                 return self._noise.add_staircase(exact, staircase)
-            # In place: of a large cube, the answers to `None` fill the memory. An audit's noise keeps what it is given.
+            # In place: with `labels=None` the answers are as large as the cube. Audits keep the input of noise.
             for some in iterate_slabs(exact.shape, self._limits):
                 exact[some] = self._noise.add(exact[some].copy(), question.scales[some])
                 if not is_held(exact.size, self._limits):
@@ -260,7 +258,7 @@ class Kernel:
         """Give out a cube in slabs, all of it in one if it is held. Which it is depends on its public shape alone."""
         shape = (self._source.grid.nx, self._source.grid.ny, window.steps)
         if is_held(math.prod(shape), self._limits):
-            yield slice(0, shape[0]), self._hold_cube(window, bound, shape)
+            yield slice(0, shape[0]), self._cached_cube(window, bound, shape)
             return
         self._progress(SUM_STAGE, 0.0)
         for rows in iterate_slabs(shape, self._limits):
@@ -268,8 +266,8 @@ class Kernel:
             yield rows, _check_shape(slab, (rows.stop - rows.start, *shape[1:]))
             self._progress(SUM_STAGE, rows.stop / shape[0])
 
-    def _hold_cube(self, window: Window, bound: Bound, shape: tuple[int, int, int]) -> Ints:
-        """Return a cube that is held from now on, with as many of those asked for last as there is room for."""
+    def _cached_cube(self, window: Window, bound: Bound, shape: tuple[int, int, int]) -> Ints:
+        """Return a cube from the cache; the ones that were not asked for longest make room for a new one."""
         cube = self._cubes.pop((window, bound), None)
         while self._cubes and not is_held(
             math.prod(shape) + sum(held.size for held in self._cubes.values()), self._limits
@@ -286,7 +284,7 @@ class Kernel:
         """Add the weights of a measurement to its account, or refuse it and change nothing."""
         account = self._accounts.get((window, bound)) or Account(window, bound)
         losses = {**self._losses, (window, bound): account.loss_with(marks, weight)}
-        self._allow(losses, self._fixed)
+        self._check_budget(losses, self._fixed)
         self._debit(window)
         account.add(marks, weight)
         self._accounts[window, bound], self._losses = account, losses
@@ -294,7 +292,7 @@ class Kernel:
     def _charge(self, window: Window, fixed: float) -> None:
         """Add a fixed charge, or refuse it and change nothing. Its measurement was made to cost a little less."""
         total = self._fixed + fixed / (1 + 2 * ROUNDING)
-        self._allow(self._losses, total)
+        self._check_budget(self._losses, total)
         self._debit(window)
         self._fixed = total
 
@@ -309,7 +307,7 @@ class Kernel:
             self._permit.use()
             self._debited = True
 
-    def _allow(self, losses: Losses, fixed: float) -> None:
+    def _check_budget(self, losses: Losses, fixed: float) -> None:
         """Refuse what would take the worst-off pillar over the budget."""
         if os.getpid() != self._process:
             msg = "a kernel answers in the process that made it only: a fork would spend its budget again"
@@ -317,7 +315,7 @@ class Kernel:
         if len(self._records) >= MAX_TERMS:
             msg = f"more than {MAX_TERMS} measurements cannot be accounted for"
             raise UsageError(msg, code="account-too-long")
-        after, budget = _find_worst(losses, fixed), float(self._budget.epsilon)
+        after, budget = _largest_loss(losses, fixed), float(self._budget.epsilon)
         if not math.isfinite(after) or Fraction(after) > self._budget.epsilon:
             msg = (
                 f"this measurement would take the worst-off pillar to epsilon {after:.6g} of {budget:g} "
@@ -341,7 +339,7 @@ def _check_shape(cube: Ints, shape: tuple[int, int, int]) -> Ints:
     return cube
 
 
-def _find_worst(losses: Losses, fixed: float) -> float:
+def _largest_loss(losses: Losses, fixed: float) -> float:
     """Return the loss of the worst-off pillar, rounded up by more than floating-point errors can amount to."""
     total = sum(losses.values(), np.zeros((1, 1)))
     return float((total.max() + fixed) * (1 + ROUNDING))

@@ -116,10 +116,10 @@ def count_most_steps(marks: Marks, steps: int, count: int) -> Ints:
     return np.asarray(most * (steps // marks.shape[-1]), dtype=np.int64)
 
 
-def count_crowding(marks: Marks, steps: int) -> tuple[int, int]:
+def count_labels_and_steps(marks: Marks, steps: int) -> tuple[int, int]:
     """Return how many labels a pillar has steps in, and how many steps in one label, each in the worst pillar.
 
-    >>> count_crowding(np.array([[[0, 0, 1], [2, -1, 0]]]), 3)
+    >>> count_labels_and_steps(np.array([[[0, 0, 1], [2, -1, 0]]]), 3)
     (2, 2)
     """
     most_labels = longest = 0

@@ -18,7 +18,7 @@ from gridveil.trusted.budget import Bound
 from gridveil.trusted.kernel.account import ROUNDING, Account, Marks
 from gridveil.trusted.kernel.labels import (
     Slab,
-    count_crowding,
+    count_labels_and_steps,
     count_most_steps,
     parse_labels,
     parse_relative_scales,
@@ -212,7 +212,7 @@ def ask_staircase_sums(
         raise UsageError(msg, code="staircase-options")
     marks = parse_labels(labels, scope.shape)
     count = len(parse_relative_scales(None, marks))
-    most_labels, longest = count_crowding(marks, scope.window.steps)
+    most_labels, longest = count_labels_and_steps(marks, scope.window.steps)
     delta = min(scope.bound.step * longest, scope.bound.window)
     staircase = choose_staircase(delta, 1 / compute_unit_scale(most_labels, epsilon))
     # Noise that is zero in practice keeps a scale that one can divide by.

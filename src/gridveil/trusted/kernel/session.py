@@ -173,6 +173,6 @@ class Session:
         of = self.window if window is None else window
         if bound is not None:
             return of, bound
-        # What is no window is left to the kernel to refuse.
+        # The kernel refuses anything that is not a window.
         same = type(of) is not Window or of == self.window
         return of, self.bound if same else self.bound.prorate(self.window.steps, of.steps)

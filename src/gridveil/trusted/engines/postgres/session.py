@@ -118,7 +118,7 @@ class PostgresSession:
         self.run("RELEASE SAVEPOINT reading")
 
     def words(self, error: psycopg.Error) -> str:
-        """Return what may be told of an error."""
+        """Return the part of an error that cannot hold data or passwords."""
         if error.sqlstate is None:
             return "the connection to the server was lost, and what was kept there with it"
         if error.sqlstate.startswith(CODES_WITHOUT_ROWS):

@@ -58,7 +58,7 @@ def test_bad_periods_are_explained(publish: Callable[..., Path], period: tuple[i
 @pytest.mark.parametrize("most", [0, 2**22])
 def test_draws_have_cells_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most: int) -> None:
     """Whether they are packed, or stored plainly as large ones are."""
-    monkeypatch.setattr(posterior, "PLAIN_DRAWS", most)
+    monkeypatch.setattr(posterior, "UNCOMPRESSED_FROM", most)
     rng = np.random.default_rng(5)
     space = rng.gamma(2.0, 5e4, (64, GRID.nx, GRID.ny)) * (rng.uniform(size=(GRID.nx, GRID.ny)) > 0.2)
     profiles = rng.gamma(9.0, 1.0, (64, 3, WINDOW.steps))

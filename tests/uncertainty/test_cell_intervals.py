@@ -77,7 +77,7 @@ def test_a_label_that_no_part_has_is_refused() -> None:
 @pytest.fixture
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """Solve for cells however few there are."""
-    monkeypatch.setattr("gridveil.uncertainty.posterior.FEW_CELLS", 0)
+    monkeypatch.setattr("gridveil.uncertainty.posterior.MAX_EXACT_CELLS", 0)
 
 
 def town(cells: tuple[int, int] = (20, 20), draws: int = 128, steps: int = 48, regions: int = 2) -> Posterior:

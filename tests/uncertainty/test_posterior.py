@@ -210,7 +210,7 @@ def test_any_shape_and_step(tmp_path: Path, cells: tuple[int, int], steps: int) 
 
 
 def test_large_grids_get_fewer_draws(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gridveil.uncertainty.posterior.MOST_NUMBERS", 40 * 45)
+    monkeypatch.setattr("gridveil.uncertainty.posterior.MAX_SPACE_VALUES", 40 * 45)
     assert len(make_posterior(draws=60).to_release(SHAPE[::-1], 1.0).size) == 45
 
 

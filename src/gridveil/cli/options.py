@@ -101,7 +101,7 @@ ENGINE = group(
     "Engine",
     engine=Flag(str, ", ".join(ENGINES.names()), shown=DEFAULT_ENGINE),
     master=Flag(str, "Spark master, e.g. local[2] or spark://HOST:7077"),
-    database=Flag(str, "PostgreSQL database of the tables: postgresql://..."),
+    database=Flag(str, "Database of the tables, e.g. postgresql://..."),
     memory=Flag(str, "Maximum memory of the engine, e.g. 4GB"),
     scratch=Flag(Path, "Private folder for data that exceeds memory; DuckDB resumes from it"),
 )

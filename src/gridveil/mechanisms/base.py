@@ -28,7 +28,8 @@ class Mechanism(Protocol):
     """A plan of measurements and a reconstruction. Its parameters are the fields of a frozen dataclass.
 
     A mechanism whose field or property `train_steps` is positive may also measure that many steps before the window.
-    One with the class attribute `chooses_bounds` chooses window bounds itself where none is given; see `bounds`.
+    One with the class attribute `chooses_bounds` chooses window bounds itself where none is given; for all others
+    `publishing.run.release_with_private_bound` does.
     """
 
     def release(self, measure: Session, progress: Progress = silent) -> Estimate:

@@ -6,6 +6,10 @@ the box's cells in the region, `T` the part of the region's profile in the perio
 households of the mean square over mean `size` it is about `size * S`, and of a lonely one `S^2`. A profile is that of
 all the region's households together, so what strays in one part of a region is missed in the rest: `Q` is multiplied
 with the part of the region's energy that lies outside the box.
+
+This variance is written three times, because boxes, maps and stored standard errors each need another order of sums:
+`mixture.DrawMixture.intervals`, `mixture.CellBlock.intervals` and `Posterior.cell_errors`. Change them together. Numbers
+that change an interval are stored in the release, as `Behaviour` is: an old release must answer as it did.
 """
 
 from __future__ import annotations

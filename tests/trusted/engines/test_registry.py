@@ -13,7 +13,7 @@ from gridveil.cli import options
 from gridveil.model.errors import UsageError
 from gridveil.publishing.plan import Plan
 from gridveil.publishing.spec import make_spec
-from gridveil.trusted.engines.base.engine import ENGINES, EngineSettings, connect
+from gridveil.trusted.engines.base.engine import ENGINES, Engine, EngineSettings, connect
 
 CODE = """
 class Warehouse:
@@ -33,6 +33,12 @@ PUBLIC = {"extent": "0,0,8,8", "grid": "8x8", "start": "2013-02-04T00:00", "step
 def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     install(tmp_path, ENGINES.group, "warehouse = my_engine:Warehouse", CODE)
     monkeypatch.syspath_prepend(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["duckdb", "spark", "postgres"])
+def test_an_engine_of_the_package_has_all_that_an_engine_must_have(name: str) -> None:
+    required = {one for one in (*vars(Engine), *Engine.__annotations__) if not one.startswith("_")}
+    assert {one for one in required if not hasattr(ENGINES.load(name), one)} == set()
 
 
 def test_a_publication_reaches_it() -> None:

@@ -197,7 +197,7 @@ class EngineSettings:
     """What `engine`, `master`, `database`, `memory` and `scratch` of a spec say.
 
     master: of Spark, e.g. `local[2]` or `spark://host:7077`; without, what Spark is set up with.
-    database: where PostgreSQL is, `postgresql://...`; it may hold a password.
+    database: the address of a database, e.g. `postgresql://...`; it may hold a password.
     memory: the most bytes that the engine may use in this process.
     scratch: a private folder for what does not fit into memory, and for going on after an interruption.
     limits: how much is read at a time; no setting of a spec.

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 class Limits:
     """Passed to what works on large data; the defaults are for a machine with 8 GB.
 
+    Limits change no published number. Of a cube with more than `held_values`, only sums can be measured.
+
     held_values: cells x steps that a kernel keeps between questions, of all its cubes together: 1 GB, an eighth of the
         memory that a year of hours on 256 x 256 cells is published in. A larger cube is asked for anew, slab by slab,
         for every question.

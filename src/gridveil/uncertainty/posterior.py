@@ -8,7 +8,7 @@ all the region's households together, so what strays in one part of a region is 
 with the part of the region's energy that lies outside the box.
 
 This variance is written three times, because boxes, maps and stored standard errors each need another order of sums:
-`mixture.DrawMixture.intervals`, `mixture.CellBlock.intervals` and `Posterior.cell_errors`. Change them together. Numbers
+`mixture.DrawMixture.intervals`, `mixture.CellBlock.intervals` and `Posterior.cell_errors`. Change all three. Numbers
 that change an interval are stored in the release, as `Behaviour` is: an old release must answer as it did.
 """
 

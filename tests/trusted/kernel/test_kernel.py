@@ -17,11 +17,13 @@ from tests.codes import has_code
 
 from gridveil.geography.grid import Grid
 from gridveil.model.errors import BudgetError, UsageError
+from gridveil.model.running import Limits
 from gridveil.model.window import Window
 from gridveil.simulate.sources import ArraySource, SeededLaplace, kernel_on
 from gridveil.trusted.budget import Bound, PureDP
 from gridveil.trusted.kernel import kernel as kernel_module
 from gridveil.trusted.kernel.kernel import Kernel
+from gridveil.trusted.kernel.labels import check_held
 from gridveil.trusted.kernel.noise import ExactNoise
 from gridveil.trusted.kernel.questions import ask_sums
 
@@ -226,7 +228,7 @@ def test_a_question_that_was_not_worked_out_by_the_kernel_is_not_answered() -> N
     question, _ = session._ask("household_totals", WINDOW, None, 0.25, edges=[0])
     forged = replace(question, scales=np.full(1, 1e-9))
     for kind in (forged, ask_sums, "exact"):
-        with pytest.raises((KeyError, TypeError)):
+        with pytest.raises(UsageError, check=has_code("question-unknown")):
             session._ask(kind, WINDOW, BOUND, 0.25)
     assert len(asked.records) == 1
 
@@ -372,3 +374,22 @@ def test_look_alikes_of_bounds_and_windows_are_refused() -> None:
         with pytest.raises(UsageError, check=has_code("scope-invalid")):
             asked.session().sums(0, 1.0, **options)
     assert asked.spent == 0
+
+
+@pytest.mark.parametrize("kind", [np.uint8, np.int32, np.int64])
+def test_counts_of_any_integer_type_are_answered_in_64_bits(kind: type, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ArraySource, "count_totals", lambda *_: np.full(2, 255 if kind is np.uint8 else 2, kind))
+    counts = kernel("1").session().household_totals([0, 10], 1e-3).values
+    assert counts.dtype == np.int64
+    assert np.abs(counts).max() > 300  # the noise has a scale of a thousand, and does not wrap
+
+
+def test_counts_that_are_not_one_for_each_bin_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ArraySource, "count_totals", lambda *_: np.zeros(2, np.int64))
+    with pytest.raises(UsageError, check=has_code("source-shape")):
+        kernel("1").session().household_totals([0, 10, 20], 0.5)
+
+
+def test_no_limits_hold_more_than_the_proof_allows() -> None:
+    with pytest.raises(UsageError, check=has_code("cube-too-large")):
+        check_held((2**11, 2**11, 2**12), Limits(held_values=2**40))

@@ -32,6 +32,7 @@ INTEGER_LIMIT = 2**63
 MAX_DEPTH = 32
 MAX_VALUES = 2**19  # thirty thousand measurements have fewer
 MAX_TEXT_LENGTH = 2**16
+MAX_PATH_LENGTH = 200  # characters that an error says where it is in
 MIN_YEAR, MAX_YEAR = 1000, 9000  # years; near the ends of the calendar clocks overflow
 ROUNDING = 1e-9
 MAP_AXES = 2
@@ -77,7 +78,7 @@ def check_content(value: object, where: str = "", depth: int = 0) -> None:
     if isinstance(value, dict):
         for key, item in value.items():
             check_content(str(key), where)
-            check_content(item, f"{where}.{key}".strip("."), depth + 1)
+            check_content(item, f"{where}.{key}".strip(".")[:MAX_PATH_LENGTH], depth + 1)
     elif isinstance(value, list):
         for item in value:
             check_content(item, where, depth + 1)
@@ -210,7 +211,7 @@ def load_label(path: Path) -> Label:
         content = read_json(path, MAX_LABEL_BYTES)
         _check_version(path, content)
         check_content(content)
-        label = Label.model_validate(content)
+        label = Label.model_validate_json(json.dumps(content), strict=True)
         check_label(label)
     except InputError:
         raise

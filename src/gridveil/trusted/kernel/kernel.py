@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from threading import RLock
+from types import MappingProxyType
 from typing import Any, NoReturn, Protocol
 
 import numpy as np
@@ -28,13 +29,15 @@ from gridveil.trusted.kernel.strategies import ask_deviations, ask_matrix, ask_t
 
 SUM_STAGE = "bound and sum the households"
 
-QUESTIONS: dict[Kind, Callable[..., KernelQuestion]] = {
-    "sums": ask_sums,
-    "matrix": ask_matrix,
-    "transform": ask_transform,
-    "deviations": ask_deviations,
-    "household_totals": ask_household_totals,
-}
+QUESTIONS: Mapping[Kind, Callable[..., KernelQuestion]] = MappingProxyType(
+    {
+        "sums": ask_sums,
+        "matrix": ask_matrix,
+        "transform": ask_transform,
+        "deviations": ask_deviations,
+        "household_totals": ask_household_totals,
+    }
+)
 """All that can be asked. Each states its guarantee."""
 
 Losses = dict[tuple[Window, Bound], NDArray[np.float64]]
@@ -218,6 +221,9 @@ class Kernel:
         if type(window) is not Window or not (bound is None or type(bound) is Bound):
             msg = f"a measurement is of a Window under a Bound, not of {window!r} under {bound!r}"
             raise UsageError(msg, code="scope-invalid")
+        if type(kind) is not str or kind not in QUESTIONS:
+            msg = f"there is no such question; there are: {', '.join(QUESTIONS)}"
+            raise UsageError(msg, code="question-unknown")
         shape = (self._source.grid.nx, self._source.grid.ny, window.steps)
         scope = Scope(window, self._bound if bound is None else bound, shape, self._limits)
         question = QUESTIONS[kind](scope, check_epsilon(epsilon), **options)
@@ -252,7 +258,7 @@ class Kernel:
         self._progress(SUM_STAGE, 0.0)
         counts = self._source.count_totals(scope.window, scope.bound.step, question.exact)
         self._progress(SUM_STAGE, 1.0)
-        return counts.copy()
+        return np.array(_check_shape(counts, question.exact.shape), dtype=np.int64)
 
     def _read_slabs(self, window: Window, bound: Bound) -> Iterator[Slab]:
         """Give out a cube in slabs, all of it in one if it is held. Which it is depends on its public shape alone."""
@@ -331,7 +337,7 @@ def _make_record(question: KernelQuestion) -> Record:
     return Record(question.kind, question.scales.size, question.epsilon, question.scope.window, bound, noise)
 
 
-def _check_shape(cube: Ints, shape: tuple[int, int, int]) -> Ints:
+def _check_shape(cube: Ints, shape: tuple[int, ...]) -> Ints:
     """Refuse what a source gave instead of the slab that was asked for: a household would count several times."""
     if cube.shape != shape:
         msg = f"a source gave values of shape {cube.shape} for a slab of {shape}, against the protocol `Source`"

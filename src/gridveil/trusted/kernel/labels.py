@@ -25,17 +25,22 @@ WIDEST_RATIO = 2.0**100
 """Relative scales stay where floats have full precision."""
 
 
+MAX_HELD_VALUES = 2**27
+"""Cells x steps that are held at most, whatever the limits say: Lemma 3 of the proof needs fewer than 2**30."""
+
+
 def is_held(values: int, limits: Limits) -> bool:
     """Return whether so many cells x steps are few enough to be held: public numbers decide."""
-    return values <= limits.held_values
+    return values <= min(limits.held_values, MAX_HELD_VALUES)
 
 
 def check_held(shape: tuple[int, int, int], limits: Limits) -> None:
     """Refuse a cube that is too large to be held, for questions that look at it as a whole."""
     if not is_held(math.prod(shape), limits):
+        most = min(limits.held_values, MAX_HELD_VALUES)
         msg = (
             f"only sums can be measured of a cube of {shape[0]} x {shape[1]} x {shape[2]}: other questions take at "
-            f"most {limits.held_values} cells x steps; use a coarser grid, a shorter window, or a mechanism that "
+            f"most {most} cells x steps; use a coarser grid, a shorter window, or a mechanism that "
             "measures sums, as mosaic, stpt, identity and even do"
         )
         raise UsageError(msg, code="cube-too-large")
@@ -53,7 +58,9 @@ def iterate_slabs(shape: tuple[int, ...], limits: Limits) -> Iterator[slice]:
 
 def parse_labels(labels: ArrayLike, shape: tuple[int, int, int]) -> Marks:
     """Return the labels as integers with three axes, each as long as the cube's or 1; refuse what cannot be that."""
-    given = np.array(labels)  # a copy: what is charged for is what is answered, whatever becomes of the caller's array
+    given = np.array(
+        np.asarray(labels)
+    )  # a copy: what is charged for is what is answered, whatever becomes of the caller's array
     if given.dtype.kind not in "iu" or given.ndim > len(shape):
         msg = f"labels must be integers that broadcast to the cube {shape}, not {given.dtype} of shape {given.shape}"
         raise UsageError(msg, code="labels-shape")
@@ -77,7 +84,7 @@ def parse_relative_scales(relative: ArrayLike | None, marks: Marks) -> NDArray[n
         raise UsageError(msg, code="nothing-to-measure")
     if relative is None:
         return np.ones(count)
-    ratios = np.array(relative, dtype=np.float64)  # a copy: what is charged for is what is used
+    ratios = np.array(np.asarray(relative), dtype=np.float64)  # a copy: what is charged for is what is used
     within = (ratios >= 1 / WIDEST_RATIO) & (ratios <= WIDEST_RATIO)
     if ratios.ndim != 1 or len(ratios) < count or not within.all():
         msg = f"relative scales: give one positive number, neither tiny nor huge, for each of the {count} labels"

@@ -226,7 +226,7 @@ def ask_household_totals(scope: Scope, epsilon: float, edges: ArrayLike) -> Kern
     Guarantee: a household is in at most one bin, so one count moves by one: with scale `1 / epsilon` the loss is
     `epsilon`, in every pillar, whatever else is measured (a fixed charge).
     """
-    bins = np.array(edges, dtype=np.int64)  # a copy, which nobody else can change after the check
+    bins = np.array(np.asarray(edges), dtype=np.int64)  # a copy, which nobody else can change after the check
     if bins.ndim != 1 or not len(bins) or (np.diff(bins) <= 0).any():
         msg = "edges must be a list of increasing whole numbers of Wh"
         raise UsageError(msg, code="edges-invalid")

@@ -164,7 +164,7 @@ class Session:
         Guarantee: see `ask_household_totals`.
         """
         question, values = self._ask(
-            "household_totals", self._resolve_scope(window, None)[0], None, epsilon, edges=edges
+            "household_totals", self.window if window is None else window, None, epsilon, edges=edges
         )
         return Measurement(values, question.scales)
 

@@ -141,7 +141,7 @@ def _make_question(
 
 def check_matrix(matrix: ArrayLike, length: int) -> Floats:
     """Return a strategy's factor for an axis of this length, or refuse it."""
-    given = np.array(matrix, dtype=np.float64)  # a copy: what is charged for is what is applied
+    given = np.array(np.asarray(matrix), dtype=np.float64)  # a copy: what is charged for is what is applied
     if given.ndim != 2 or not given.size or given.shape[1] != length:  # noqa: PLR2004  # a matrix
         msg = f"a strategy for an axis of {length} needs a matrix with {length} columns, not one of shape {given.shape}"
         raise UsageError(msg, code="strategy-shape")

@@ -41,8 +41,6 @@ from gridveil.trusted.source.ingest import IngestedSource
 from gridveil.trusted.source.report import Report
 from gridveil.uncertainty import Estimate
 
-# What a publication states: its label, and the release with a private bound.
-
 # A release without a public window bound: one is chosen privately first, and paid for from epsilon.
 
 FACTOR = "debias_factor"
@@ -68,9 +66,6 @@ def release_with_private_bound(
     if not error_bars:
         return debias_estimate(estimate, chosen)
     return infer_true_consumption(estimate, chosen, timedelta(days=1) / kernel.session().window.step)
-
-
-# The privacy statement of a publication: public settings, what the kernel recorded, and the ledger's debit.
 
 
 def make_label(plan: Plan, kernel: Kernel, estimate: Estimate, today: date, debit: LedgerFacts | None = None) -> Label:
@@ -256,12 +251,12 @@ def run(
         )
         with spending.until_released() if spending else nullcontext():
             label, digests = _release(plan, kernel, spending, out, today, progress)
-        entry, left = label.ledger_entry.hash if label.ledger_entry else None, _forget(source)
-    warnings = [
-        left,
-        spending.record(digests) if spending else None,
-        write_record(record, files=files, report=report, release=out, entry=entry) if record else None,
-    ]
+        warnings = [_forget(source)]
+    if spending:
+        warnings.append(spending.record(digests))
+    if record:
+        entry = label.ledger_entry.hash if label.ledger_entry else None
+        warnings.append(write_record(record, files=files, report=report, release=out, entry=entry))
     return Published(out, label, report, tuple(warning for warning in warnings if warning is not None))
 
 

@@ -126,3 +126,15 @@ def test_equal_noise_on_everything_takes_one_number_whatever_its_labels() -> Non
     assert account.levels[account.places].tolist() == [[[1.5]]]
     account.add(np.array([0, 0, -1, -1]).reshape(1, 1, 4), np.array([0.5]))
     assert account.levels[account.places].tolist() == [[[2.0, 2.0, 1.5, 1.5]]]
+
+
+@pytest.mark.parametrize("label", [-2, 3])
+def test_a_label_without_a_weight_is_refused(label: int) -> None:
+    account = Account(Window(datetime(2013, 1, 1, tzinfo=UTC), timedelta(hours=1), 2), Bound(1, 2))
+    with pytest.raises(UsageError, check=has_code("account-labels")):
+        account.loss_with(np.array([[[0, label]]]), np.ones(3))
+
+
+def test_weights_of_another_number_of_steps_are_refused() -> None:
+    with pytest.raises(UsageError, check=has_code("account-steps")):
+        worst_loss(np.ones((1, 1, 2)), 3, Bound(1, 2))

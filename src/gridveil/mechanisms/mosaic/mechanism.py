@@ -38,8 +38,6 @@ from gridveil.uncertainty import Estimate, Posterior
 
 # All measurements of mosaic, in order, and their shares of the budget: from public numbers and earlier answers.
 
-# The shares of the budget for the total, for space and for time.
-
 
 @dataclass(frozen=True)
 class MosaicShares:
@@ -110,7 +108,7 @@ class Measured:
 
 
 def measure_all(measure: Session, noise: NoiseKind) -> Measured:
-    """Spend the whole budget: who, whether regions differ, how much, where, when and, if they do, regional profiles."""
+    """Spend the whole budget: who, whether regions differ and their profiles if they do, how much, where and when."""
     given, grid, window = measure.bound, measure.grid, measure.window
     free = given.window >= given.step * window.steps
     population = measure_population(measure, histogram_epsilon(measure.epsilon))

@@ -36,11 +36,15 @@ def worst_loss(weights: Weights, steps: int, bound: Bound) -> Floats:
 
     Guarantee: the result is `max { sum_t w_t v_t : 0 <= v_t <= step, sum_t v_t <= window }` up to rounding. This is a
     fractional knapsack: give the heaviest steps their full `step`, the next one what is left of `window`. Because
-    `step` and `window` are integers, an integer contribution attains it.
+    `step` and `window` are integers, an integer contribution attains it. Weights are never negative: they are absolute
+    values over scales.
 
     >>> worst_loss(np.array([[[1.0, 3.0, 2.0]]]), 3, Bound(step=10, window=15))
     array([[40.]])
     """
+    if weights.shape[-1] not in {1, steps}:
+        msg = f"weights of {weights.shape[-1]} steps for a window of {steps}: one for each step, or one for all"
+        raise UsageError(msg, code="account-steps")
     full, rest = divmod(bound.window, bound.step)
     if weights.shape[-1] == 1:
         return np.asarray(weights[..., 0] * min(bound.step * steps, bound.window))
@@ -82,6 +86,9 @@ class Account:
         if self.window.steps + self.measurements >= MAX_TERMS:
             msg = f"more than {MAX_TERMS} steps and measurements in one window cannot be accounted for"
             raise UsageError(msg, code="account-too-long")
+        if marks.min() < -1 or marks.max() >= len(weight):  # it would be charged as another label, or not at all
+            msg = f"labels from {marks.min()} to {marks.max()} with {len(weight)} weights: each label needs one"
+            raise UsageError(msg, code="account-labels")
         marks, weights = drop_constant_axes(marks, weight), weights_of(weight)
         # One slab of the grid at a time: a copy of the whole cube would cost more than the arithmetic.
         slabs = (self.levels[place] + weights[mark] for place, mark in _pair_rows(self.places, marks))

@@ -19,7 +19,7 @@ from gridveil.trusted.source.report import FAULTS
 
 SRC = Path(__file__).parents[1] / "src" / "gridveil"
 KEPT = Path(__file__).with_name("messages.txt")
-TABLES: dict[str, Mapping[str, str]] = {"Caveat": CAVEATS, "Fault": FAULTS, "Worlds": WORLDS}  # type: ignore[dict-item]
+TABLES: dict[str, Mapping[str, str]] = {"Caveat": CAVEATS, "Fault": FAULTS, "Worlds": WORLDS}  # type: ignore[dict-item]  # keys are literals
 CODED = {"GridveilError", "UsageError", "InputError", "BudgetError", "GridveilWarning"}
 
 
@@ -43,7 +43,7 @@ def _line(tree: ast.AST, call: ast.Call) -> str:
         named = [node for node in made if ast.unparse(node.targets[0]) == ast.unparse(sentence)]
         sentence = max(named, key=lambda node: node.lineno).value if named else sentence
     assert isinstance(code, ast.Constant), ast.unparse(call)
-    return f"{code.value}  {call.func.id}  {ast.unparse(sentence)}"  # type: ignore[str-bytes-safe]
+    return f"{code.value}  {call.func.id}  {ast.unparse(sentence)}"  # type: ignore[str-bytes-safe]  # a code is text
 
 
 def test_the_kept_sentences_are_those_of_the_source() -> None:

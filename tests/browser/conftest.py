@@ -268,7 +268,7 @@ def complaints(faults: list[str], base_url: str) -> Listeners:
             faults.append(f"{response.status}: {response.request.method} {response.url}")
 
     heard = {"console": console, "pageerror": uncaught, "request": requested, "requestfailed": failed}
-    return {**heard, "response": responded}  # type: ignore[dict-item]
+    return {**heard, "response": responded}  # type: ignore[dict-item]  # lists of either
 
 
 @pytest.fixture

@@ -171,7 +171,7 @@ def test_every_width_is_readable(new_page: Open, width: int, screenshot: Shot) -
     page = new_page("#release=west-london&area=4:20,4:20&tab=highest", viewport={"width": width, "height": 900})
     settle(page)
     assert page.evaluate(OVERFLOW) <= 0
-    marks = [mark.bounding_box() or {} for mark in page.locator("#legend .marks > *").all()]  # type: ignore[var-annotated]
+    marks = [mark.bounding_box() or {} for mark in page.locator("#legend .marks > *").all()]  # type: ignore[var-annotated]  # of any type
     assert len(marks) > 2
     assert all(one["x"] + one["width"] + 4 <= next_["x"] for one, next_ in pairwise(marks))
     screenshot(page)

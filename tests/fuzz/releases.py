@@ -140,7 +140,7 @@ def paths(facts: Any, above: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
     return [above, *(path for key, value in inner for path in paths(value, (*above, key)))]
 
 
-VALUES = st.one_of(  # type: ignore[var-annotated]
+VALUES = st.one_of(  # type: ignore[var-annotated]  # of any type
     st.sampled_from(
         [*NUMBERS, *TEXTS, None, True, [], {}, [[]], {"a": 1}, "9999-12-31T23:59:59Z", "0001-01-01", "EPSG:1"]
     ),

@@ -167,9 +167,9 @@ SHAPES = st.fixed_dictionaries(
 @MANY
 def test_any_area(shape: Any) -> None:
     for grid in (GRID, PLAIN):
-        refusal(lambda grid=grid: Area.polygon(grid, shape))  # type: ignore[misc]
+        refusal(lambda grid=grid: Area.polygon(grid, shape))  # type: ignore[misc]  # the type of a default is not inferred
         for _, feature in list_features(shape):
-            refusal(lambda grid=grid, feature=feature: Area.polygon(grid, feature))  # type: ignore[misc]
+            refusal(lambda grid=grid, feature=feature: Area.polygon(grid, feature))  # type: ignore[misc]  # the type of a default is not inferred
 
 
 @given(text=spliced(PROFILE) | st.text(max_size=50))

@@ -20,7 +20,7 @@ def window(steps: int) -> Window:
 
 
 def readings(shape: tuple[int, int, int], seed: int = 0) -> Floats:
-    return np.random.default_rng(seed).integers(0, 4000 // shape[2], shape)  # type: ignore[return-value]
+    return np.random.default_rng(seed).integers(0, 4000 // shape[2], shape)  # type: ignore[return-value]  # numpy widens the type
 
 
 def release(mechanism: Mechanism, cube: Floats, epsilon: float | str, seed: int | None = 0) -> Estimate:
@@ -68,4 +68,4 @@ def blocky(shape: tuple[int, int, int], counts: tuple[int, int, int], seed: int 
     """Return a cube that is constant in each block of a grid, and the blocks' labels."""
     labels = paint(subdivide(make_whole_box(shape), np.array([counts]))[0], shape)
     levels = np.random.default_rng(seed).permutation(np.arange(1, labels.max() + 2)) * (160 // (labels.max() + 1))
-    return levels[labels].astype(np.float64), labels  # type: ignore[return-value]
+    return levels[labels].astype(np.float64), labels  # type: ignore[return-value]  # numpy widens the type

@@ -31,7 +31,7 @@ def test_noise_on_nothing_has_the_variance_of_the_tight_sensitivity(k: int, vari
     """
     side = 230
     kernel = kernel_on(np.zeros((side, side, 120)), WINDOW, epsilon=30, bound=PLAIN, seed=4)
-    noise = FourierPerturbation(k).release(kernel.session()).values / 1000  # type: ignore[operator]
+    noise = FourierPerturbation(k).release(kernel.session()).values / 1000  # type: ignore[operator]  # values are dense here
     assert (noise**2).mean() == pytest.approx(variance, rel=0.02)
     assert noise.sum(axis=2).std() == pytest.approx(pillar, rel=0.03)
 

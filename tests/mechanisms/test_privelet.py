@@ -32,7 +32,7 @@ def test_mean_variance_of_steps_on_nothing() -> None:
     that is more than 6 of its s.d. (1e-8).
     """
     kernel = kernel_on(np.zeros((62, 126, 128)), window(128), epsilon=30, bound=Bound(1500, 192_000), seed=9)
-    noise = Privelet().release(kernel.session()).values / 1000  # type: ignore[operator]
+    noise = Privelet().release(kernel.session()).values / 1000  # type: ignore[operator]  # values are dense here
     lengths = np.array([128, *(2**level for level in range(1, 8))])
     assert (noise**2).mean() == pytest.approx(2 * (204 * 1.5 / 30) ** 2 * (1 / lengths**2.0).sum(), rel=0.02)
 

@@ -67,7 +67,7 @@ def test_without_blocks_of_time_space_gets_everything() -> None:
 
 
 def exact_sums(readings: np.ndarray, run: int, depth: int, scale: float = 1e-3) -> BlockSums:
-    level = QuadtreeLevel(*readings.shape[:2], depth)  # type: ignore[call-arg]
+    level = QuadtreeLevel(*readings.shape[:2], depth)  # type: ignore[call-arg]  # two axes
     over_time = sum_runs(readings.sum(axis=(0, 1)).astype(float), run)
     return BlockSums(over_time, scale, run, level.gather(readings.sum(axis=2).astype(float)), scale, level)
 

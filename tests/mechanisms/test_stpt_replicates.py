@@ -14,7 +14,7 @@ PATTERN = Pattern(
 
 
 def noisy_sums(space: np.ndarray, time: np.ndarray, run: int, depth: int, scale: float, seed: int) -> BlockSums:
-    random, level = np.random.default_rng(seed), QuadtreeLevel(*space.shape, depth)  # type: ignore[call-arg]
+    random, level = np.random.default_rng(seed), QuadtreeLevel(*space.shape, depth)  # type: ignore[call-arg]  # two axes
     of_time, of_space = sum_runs(space.sum() * time, run), level.gather(space)
     return BlockSums(
         of_time + random.laplace(0, scale, of_time.shape),

@@ -64,7 +64,7 @@ def test_noise_on_nothing_has_the_variance_of_the_exact_sensitivity() -> None:
 
     window, bound = Window(START, HOUR, 128), Bound(1500, 192_000)
     kernel = kernel_on(np.zeros((316, 317, 128)), window, epsilon=30, bound=bound, seed=7)
-    noise = WaveletPerturbation(10).release(kernel.session()).values / 1000  # type: ignore[operator]
+    noise = WaveletPerturbation(10).release(kernel.session()).values / 1000  # type: ignore[operator]  # values are dense here
     scale = Haar(10).sensitivity(128, bound) / 1000 / 30
     assert (noise**2).mean() == pytest.approx(10 * 2 * scale**2 / 128, rel=0.02)
 

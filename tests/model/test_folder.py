@@ -30,16 +30,16 @@ def test_a_file_gets_its_name_at_the_end(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("new", [new_file, new_folder])
-def test_a_failure_leaves_nothing(tmp_path: Path, new: type[new_file]) -> None:  # type: ignore[valid-type]
-    with pytest.raises(KeyboardInterrupt), new(tmp_path / "name"):  # type: ignore[misc]
+def test_a_failure_leaves_nothing(tmp_path: Path, new: type[new_file]) -> None:  # type: ignore[valid-type]  # a function that is used as a context manager
+    with pytest.raises(KeyboardInterrupt), new(tmp_path / "name"):  # type: ignore[misc]  # as above
         raise KeyboardInterrupt
     assert names(tmp_path) == []
 
 
 @pytest.mark.parametrize("new", [new_file, new_folder])
-def test_what_is_there_is_refused_be_it_a_dead_link(tmp_path: Path, new: type[new_file]) -> None:  # type: ignore[valid-type]
+def test_what_is_there_is_refused_be_it_a_dead_link(tmp_path: Path, new: type[new_file]) -> None:  # type: ignore[valid-type]  # a function that is used as a context manager
     (tmp_path / "name").symlink_to(tmp_path / "nowhere")
-    with pytest.raises(UsageError, check=has_code("out-exists")), new(tmp_path / "name"):  # type: ignore[misc]
+    with pytest.raises(UsageError, check=has_code("out-exists")), new(tmp_path / "name"):  # type: ignore[misc]  # as above
         pytest.fail("nothing is to be written")
     assert names(tmp_path) == ["name"]
 

@@ -61,7 +61,7 @@ def tables(draw: st.DrawFn) -> tuple[Window, list[Any], list[Any]]:
         for i, household in enumerate(IDS)
     ]
     homes += [
-        (random.choice((*IDS, "", None)), random.choice(SPOTS), random.choice((11.0, *SPOTS)))  # type: ignore[misc]
+        (random.choice((*IDS, "", None)), random.choice(SPOTS), random.choice((11.0, *SPOTS)))  # type: ignore[misc]  # texts, numbers and none
         for _ in range(random.randrange(4))
     ]
     return window, rows, random.sample(homes, random.randint(4, len(homes)))

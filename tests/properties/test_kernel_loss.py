@@ -145,8 +145,8 @@ def test_no_household_moves_the_answers_by_more_than_is_accounted_for(
 
 def test_what_is_accounted_for_can_be_lost() -> None:
     """The example above leaves nothing to spare: a charge that was forgotten would show."""
-    kernel = kernel_of(source([WORST["one"]]), WORST["bound"])  # type: ignore[list-item]
-    moved = sum(float((np.abs(values) / scales).sum()) for values, scales in ask(kernel, WORST["asked"]))  # type: ignore[misc]
+    kernel = kernel_of(source([WORST["one"]]), WORST["bound"])  # type: ignore[list-item]  # a dict of mixed values
+    moved = sum(float((np.abs(values) / scales).sum()) for values, scales in ask(kernel, WORST["asked"]))  # type: ignore[misc]  # a dict of mixed values
     assert moved == pytest.approx(kernel.spent, rel=1e-9) == 3
 
 

@@ -129,7 +129,7 @@ FRAME = pd.DataFrame({"household": [CANARY], "timestamp": ["2013-02-04T00:00"], 
             gridveil.InputError,
             ("column-missing", "kwh", "household, timestamp"),
         ),
-        ({"readings": FRAME.assign(kwh=[[71.717]])}, gridveil.InputError, ("column-type", "kwh")),  # type: ignore[list-item]
+        ({"readings": FRAME.assign(kwh=[[71.717]])}, gridveil.InputError, ("column-type", "kwh")),  # type: ignore[list-item]  # wrong on purpose
         (
             {"readings": pd.concat([FRAME, FRAME.assign(kwh=CANARY)])},
             gridveil.InputError,

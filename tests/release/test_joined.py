@@ -400,7 +400,7 @@ FAULTS: dict[str, tuple[Callable[[Path], object], tuple[str, ...]]] = {
         ("series-file-missing", "2013-02-05T00/SHA256SUMS"),
     ),
     "a file": (
-        lambda folder: (change(folder, 1, path="a"), (folder / "a").write_text("")),  # type: ignore[func-returns-value]
+        lambda folder: (change(folder, 1, path="a"), (folder / "a").write_text("")),  # type: ignore[func-returns-value]  # two calls in a lambda
         ("series-file-unreadable", "a"),
     ),
     "linked": (_linked, ("series-file-unreadable",)),

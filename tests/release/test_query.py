@@ -67,7 +67,7 @@ def test_answers_equal_brute_force(release: Opened, box: tuple[tuple[int, int], 
 
 def test_values_are_rounded_once(release: Opened) -> None:
     opened, estimate = release
-    np.testing.assert_array_equal(opened.values(), (estimate.values / 1000).astype(np.float32).transpose(2, 1, 0))  # type: ignore[operator]
+    np.testing.assert_array_equal(opened.values(), (estimate.values / 1000).astype(np.float32).transpose(2, 1, 0))  # type: ignore[operator]  # values are dense here
     assert opened.values().shape == SHAPE[::-1]
 
 

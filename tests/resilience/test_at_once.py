@@ -34,7 +34,7 @@ def publish(settings: dict[str, Any]) -> tuple[str, str]:
         together.wait(120)
         return found
 
-    plan.ingest = read  # type: ignore[assignment]
+    plan.ingest = read  # type: ignore[assignment]  # a stand-in
     try:
         publication.run(make_spec(settings))
     except GridveilError as error:

@@ -24,7 +24,7 @@ def test_debits_under_a_clock_that_goes_backwards(
 
         class Clock(datetime):
             @classmethod
-            def now(cls, tz: object = None, now: datetime = moment) -> datetime:  # type: ignore[override]
+            def now(cls, tz: object = None, now: datetime = moment) -> datetime:  # type: ignore[override]  # a stand-in with a default more
                 del tz
                 return now
 

@@ -106,5 +106,5 @@ def folded_row(row: Any) -> Any:
 @settings(
     max_examples=1000 if LONG else 20, deadline=None, derandomize=not LONG, suppress_health_check=list(HealthCheck)
 )
-def test_no_question_makes_it_fail(case: schemathesis.Case) -> None:  # type: ignore[type-arg]
+def test_no_question_makes_it_fail(case: schemathesis.Case) -> None:  # type: ignore[type-arg]  # generic in its stubs only
     case.call_and_validate(checks=CHECKS)

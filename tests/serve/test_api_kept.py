@@ -86,7 +86,7 @@ def test_a_cache_keeps_what_was_asked_for_lately() -> None:
 
 
 def test_of_those_who_ask_for_the_same_at_once_one_makes_it() -> None:
-    cache, made, asking = AnswerCache(max_bytes=100), [], []  # type: ignore[var-annotated]
+    cache, made, asking = AnswerCache(max_bytes=100), [], []  # type: ignore[var-annotated]  # of any type
 
     def make() -> bytes:
         made.append(1)

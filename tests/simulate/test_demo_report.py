@@ -26,7 +26,7 @@ WINDOW = Window(datetime(2013, 2, 4, tzinfo=UTC), timedelta(hours=1), 48)
 
 def released(folder: Path, truth: np.ndarray, noise: float, grid: Grid = GRID, window: Window = WINDOW) -> Release:
     """Publish the truth with Laplace noise of one scale (kWh) on every cell and step."""
-    label = Label(  # type: ignore[call-arg]
+    label = Label(  # type: ignore[call-arg]  # only what the report shows
         title="a test",
         publisher="nobody",
         published=date(2026, 1, 1),

@@ -122,7 +122,7 @@ def takes(*groups: dict[str, Parameter]) -> Callable[[Callable[..., None]], Call
 
         own = [[one] if one.name != "flags" else [*shared.values()] for one in declared.parameters.values()]
         parameters = [one.replace(kind=Parameter.KEYWORD_ONLY) for several in own for one in several]
-        run.__signature__ = declared.replace(parameters=parameters)  # type: ignore[attr-defined]
+        run.__signature__ = declared.replace(parameters=parameters)  # type: ignore[attr-defined]  # typer reads it
         return run
 
     return decorate

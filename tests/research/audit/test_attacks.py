@@ -67,7 +67,7 @@ CANARY = [0, 0, 4_000, 0, 0, 0]
 def attack(pair: TranscriptPair, runs: int) -> Rate:
     """The best attack, on runs with the same questions and fresh noise."""
     ratios = (pair.draw(runs, ExactNoise(), present=present) for present in (True, False))
-    return estimate_rate(*ratios, seed=0)  # type: ignore[misc]
+    return estimate_rate(*ratios, seed=0)  # type: ignore[misc]  # two of them
 
 
 @pytest.mark.parametrize("rule", RULES)

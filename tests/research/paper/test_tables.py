@@ -49,7 +49,7 @@ def test_one_repeat_has_no_spread_and_repeats_are_counted(tmp_path: Path) -> Non
     records = [record("even", 1.0), record("even", 3.0), record("ug", 4.0)]
     write_tables({"london": average_errors(records)}, tmp_path)
     written = pd.read_csv(tmp_path / "london.csv").set_index("mechanism")
-    assert written.loc["even", ["repeats", "mre", "mre_sd"]].tolist() == [2, 2.0, 1.414]  # type: ignore[operator]
+    assert written.loc["even", ["repeats", "mre", "mre_sd"]].tolist() == [2, 2.0, 1.414]  # type: ignore[operator]  # numbers, of any type for pandas
     assert written.loc["ug", "repeats"] == 1
     assert (tmp_path / "london.csv").read_text().splitlines()[2] == (
         "CER,uniform,30,common,random,clipped,ug,,1,4,1,4,1,1,,,0,0"

@@ -38,13 +38,13 @@ def breaks_off(*_: object) -> Any:
 class Unreadable(Nobody):
     """A source that breaks off when it is asked."""
 
-    bounded_cube = count_totals = breaks_off  # type: ignore[assignment]
+    bounded_cube = count_totals = breaks_off  # type: ignore[assignment]  # stand-ins that fail
 
 
 class Unlucky(SeededLaplace):
     """Noise that breaks off after the source has answered."""
 
-    add = add_staircase = breaks_off  # type: ignore[assignment]
+    add = add_staircase = breaks_off  # type: ignore[assignment]  # stand-ins that fail
 
 
 @pytest.mark.parametrize("question", QUESTIONS)

@@ -259,9 +259,9 @@ def test_only_the_real_noise_is_believed_to_be_private() -> None:
     claimed = Kernel(source, WINDOW, budget=PureDP(1), bound=BOUND, noise=Claims(0))
     assert not claimed.private
     with pytest.raises(AttributeError):
-        claimed.private = True  # type: ignore[misc]
+        claimed.private = True  # type: ignore[misc]  # refused, as the test shows
     with pytest.raises(AttributeError):
-        claimed.budget = PureDP(100)  # type: ignore[misc]
+        claimed.budget = PureDP(100)  # type: ignore[misc]  # refused, as the test shows
 
 
 def test_many_threads_cannot_overspend(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -330,7 +330,7 @@ def test_labels_that_change_after_the_charge_change_nothing() -> None:
     labels = np.array([0, -1, -1, -1])
 
     class Slow(ArraySource):
-        def bounded_cube(self, window: Window, bound: Bound) -> Any:  # type: ignore[override]
+        def bounded_cube(self, window: Window, bound: Bound) -> Any:  # type: ignore[override]  # an old signature on purpose
             labels[:] = 0
             return super().bounded_cube(window, bound)
 
@@ -341,7 +341,7 @@ def test_labels_that_change_after_the_charge_change_nothing() -> None:
 
 def test_the_real_noise_cannot_be_tampered_with() -> None:
     with pytest.raises(AttributeError):
-        ExactNoise().add = lambda values, _: values  # type: ignore[assignment, method-assign]
+        ExactNoise().add = lambda values, _: values  # type: ignore[assignment, method-assign]  # refused, as the test shows
 
 
 @pytest.mark.parametrize("again", [copy.copy, copy.deepcopy, pickle.dumps])

@@ -29,7 +29,7 @@ def tampering(where: str) -> Iterator[Execute]:
             for table in ("entries", "heads"):
                 connection.execute(f"ALTER TABLE gridveil_ledger.{table} ENABLE TRIGGER USER".encode())
         return
-    with closing(sqlite3.connect(where)) as connection, connection:  # type: ignore[assignment]
+    with closing(sqlite3.connect(where)) as connection, connection:  # type: ignore[assignment]  # a connection is its own context
         connection.execute("PRAGMA synchronous = OFF")
         triggers = [name for name, sql in SCHEMA.items() if "TRIGGER" in sql]
         for name in triggers:

@@ -110,11 +110,11 @@ def test_windows_have_budgets_of_their_own_and_membership_loses_the_sum(where: s
     assert first.windows == {"2013-W05": Fraction(3, 4), "2013-W06": Fraction(3, 4)}
     second = spend(ledger, "1", read(MONDAY + timedelta(weeks=1), days=1)).standing
     assert second is not None
-    assert (second.spent, second.worst, second.windows) == (Fraction(7, 4), 1, {"2013-W07": 1})  # type: ignore[comparison-overlap]
+    assert (second.spent, second.worst, second.windows) == (Fraction(7, 4), 1, {"2013-W07": 1})  # type: ignore[comparison-overlap]  # a fraction equals an int
     with pytest.raises(BudgetError, check=has_code("over-cap", "2013-W05", "epsilon 0.5", "remaining 0.25 of 1")):
         spend(ledger, "0.5", training)
     whole = ledger.standing("weeks")
-    assert (whole.spent, whole.worst, whole.remaining) == (Fraction(7, 4), 1, 0)  # type: ignore[comparison-overlap]
+    assert (whole.spent, whole.worst, whole.remaining) == (Fraction(7, 4), 1, 0)  # type: ignore[comparison-overlap]  # a fraction equals an int
     assert list(whole.windows) == ["2013-W05", "2013-W06", "2013-W07"]
 
 

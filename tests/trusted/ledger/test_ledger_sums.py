@@ -65,7 +65,7 @@ class Oracle:
         if any(self.sums[name] + epsilon > self.cap for name in touched):
             return False
         for name in touched:
-            self.sums[name] += epsilon  # type: ignore[assignment]
+            self.sums[name] += epsilon  # type: ignore[assignment]  # an int or a fraction
         return True
 
     def name(self, instant: datetime) -> object:

@@ -133,7 +133,7 @@ def run(
 
 
 def _stop_at_failures(study: Study[Trial], keep: Path | None) -> None:
-    """Tell what failed, once per method and reason."""
+    """Report what failed, once per method and reason."""
     if not study.failures:
         return
     from gridveil.research.compare.results import name_method

@@ -94,7 +94,7 @@ class Ledger:
     def permit(
         self, population: str | None, epsilon: Fraction, reads: Sequence[Read], spec: Mapping[str, Any]
     ) -> Debit:
-        """Return the leave to spend `epsilon` on these reads, or refuse at once what the cap has no room for.
+        """Return the permission to spend `epsilon` on these reads, or refuse at once what the cap has no room for.
 
         population: by name; may be `None` if there is just one.
         spec: public settings of the release, for everyone to see: no path, name, digest or count of an input.

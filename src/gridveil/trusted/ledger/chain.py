@@ -151,7 +151,7 @@ class Chain:
         return [_parse_entry(line.text) for line in self.lines]
 
     def _find_broken_links(self) -> Iterator[str]:
-        """Tell of texts, hashes, numbers and links."""
+        """Report faults of texts, hashes, numbers and links."""
         previous = NO_HASH
         for number, (line, entry) in enumerate(zip(self.lines, self._read, strict=True)):
             at = f"population {self.population}, entry {line.number}"
@@ -175,7 +175,7 @@ class Chain:
             )
 
     def _find_rollback(self) -> Iterator[str]:
-        """Tell of an old state that came back."""
+        """Report a rollback to an earlier state."""
         if self.mark is None:
             return
         if self.mark == LOST:
@@ -199,7 +199,7 @@ def _parse_entry(text: str) -> Entry | InputError:
 
 
 def _find_disorder(entries: Sequence[Entry]) -> Iterator[str]:
-    """Tell of kinds that are out of place."""
+    """Report entries of a kind that is out of place."""
     first, name = entries[0], entries[0].population
     if first.kind != "population":
         yield f"population {name}, entry 0: a chain begins with its population, not with a {first.kind}"
@@ -224,7 +224,7 @@ def _find_disorder(entries: Sequence[Entry]) -> Iterator[str]:
 
 
 def _find_overspending(entries: Sequence[Entry]) -> Iterator[str]:
-    """Tell of debits that took the population over its cap."""
+    """Report debits that took the population over its cap."""
     tally = Tally(Population.from_entry(entries[0]))
     for entry in entries:
         if entry.kind == "debit":

@@ -233,7 +233,7 @@ def _ingest(
 
 
 class _ReadingRate:
-    """Tells the operator how far and how fast parts are read: rounded, as counts of readings are private.
+    """Reports to the operator how far and how fast parts are read: rounded, as counts of readings are private.
 
     What an interrupted run had read is told once, and is no part of this run's work: it would pass for speed.
     """
@@ -245,7 +245,7 @@ class _ReadingRate:
             progress(f"{sum(there)} of {len(there)} parts were read before.", 1.0)
 
     def __call__(self, parts: list[PartSums]) -> None:
-        """Tell of the last of `parts`."""
+        """Report progress after the last of `parts`."""
         now, number, of = time.monotonic(), len(parts), len(self.there)
         since, self.last = now - self.last, now
         if self.there[number - 1]:
